@@ -25,9 +25,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include "alloc/reference.hpp"
 #include "anchor_cluster.hpp"
 #include "synthetic.hpp"
-#include "vgpualloc/alloc/reference.hpp"
 #include "vgpualloc/policy/binpack.hpp"
 
 namespace {

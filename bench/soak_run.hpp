@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "alloc/reference.hpp"
 #include "soak_world.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/alloc/reference.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/rng.hpp"
 #include "vgpualloc/model/ledger.hpp"

@@ -11,7 +11,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 wrong() { printf 'adapters.sh: %s\n' "$*" >&2; exit 2; }
 
 [ $# -ge 2 ] || wrong "expected a build folder and a command: scripts/adapters.sh BUILD COMMAND…"
-[ -f "$1/libvgpualloc/libvgpualloc.a" ] || wrong "'$1' has no libvgpualloc/libvgpualloc.a: expected a folder in which the library is built"
+[ -f "$1/lib/libvgpualloc_c_api.a" ] || wrong "'$1' has no lib/libvgpualloc_c_api.a: expected a folder in which the library is built"
 build=$(cd "$1" && pwd)
 shift
 if ! go=$(find_go); then
@@ -28,7 +28,7 @@ if [ "$1" = check ]; then
     cd "${2:-.}"
     unformatted=$("$gofmt" -l .)
     if [ -n "$unformatted" ]; then die "not as gofmt formats it: $unformatted"; fi
-    python3 "$root/scripts/go_constants.py" "$root/libvgpualloc/include/vgpualloc/c_api.h" \
+    python3 "$root/scripts/go_constants.py" "$root/libvgpualloc/c_api/include/vgpualloc/c_api.h" \
         --check "$root/adapters/vga/constants.go"
     "$go" mod verify >/dev/null
     if ! "$go" mod tidy -diff; then die "go.mod or go.sum of adapters/${2:-} is not what go mod tidy makes it"; fi

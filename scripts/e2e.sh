@@ -47,12 +47,12 @@ case $scheduler in ours | stock | extender) ;; *) wrong "--scheduler '$scheduler
 if [ "$scenario" = faults ] && [ "$scheduler" = extender ]; then wrong "faults are those of Volcano's scheduler"; fi
 if [ -z "$build" ]; then
     build=$root/build/release
-    if [ ! -d "$build/libvgpualloc" ]; then build=$root/build/ci-release; fi
+    if [ ! -d "$build/lib" ]; then build=$root/build/ci-release; fi
 fi
 conf=${conf:-$root/adapters/scheduler/e2e/conf/$scheduler.conf}
 [ -f "$conf" ] || wrong "--conf '$conf', expected a file"
 if [ "$scheduler" != stock ] || [ "$scenario" = build ]; then
-    for needed in libvgpualloc/libvgpualloc.a bin/vgpusim; do
+    for needed in lib/libvgpualloc_c_api.a bin/vgpusim; do
         [ -f "$build/$needed" ] || wrong "--build '$build' has no $needed, expected a folder in which library and vgpusim are built"
     done
     build=$(realpath "$build")

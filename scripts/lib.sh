@@ -101,13 +101,13 @@ find_solver() {
 # go_settings BUILD: one set everywhere, as another one shares nothing of Go's build cache.
 go_settings() {
     export CGO_ENABLED=1 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath"
-    export CGO_CFLAGS="-I$root/libvgpualloc/include -O2"
-    export CGO_LDFLAGS="-L$1/libvgpualloc -L$1/formats"
+    export CGO_CFLAGS="-I$root/libvgpualloc/c_api/include -O2"
+    export CGO_LDFLAGS="-L$1/lib"
 }
 
 # library_link BUILD: flags of Go's linker that name the library of a build, as Go does not see when an archive changes.
 library_link() {
-    echo "-X=vgpualloc.example/adapters/vga.library=$(cat "$1"/libvgpualloc/*.a "$1"/formats/*.a | sha256sum | cut -c1-16)"
+    echo "-X=vgpualloc.example/adapters/vga.library=$(cat "$1"/lib/*.a | sha256sum | cut -c1-16)"
 }
 
 # ------------------------------------------------------------------------------------------- configure and build
@@ -188,5 +188,5 @@ forget_coverage() { if [ -d "$root/build/$1" ]; then find "$root/build/$1" -name
 coverage_gate() {
     say "line coverage of libvgpualloc (at least $coverage_line_minimum %)"
     (cd "$root" && timeout 600 gcovr -j 1 --gcov-ignore-parse-errors --root . --object-directory "build/$1" \
-        --filter 'libvgpualloc/(include|src)/' --sort-percentage --print-summary --fail-under-line "$coverage_line_minimum" "build/$1")
+        --filter 'libvgpualloc/[a-z_]+/(include|src)/' --sort-percentage --print-summary --fail-under-line "$coverage_line_minimum" "build/$1")
 }

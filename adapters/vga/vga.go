@@ -6,7 +6,7 @@
 package vga
 
 /*
-#cgo LDFLAGS: -lvgpualloc -lvgpuformats_document -lyaml-cpp -lstdc++ -lm
+#cgo LDFLAGS: -lvgpualloc_c_api -lvgpualloc_compat -lvgpualloc_kubernetes -lvgpualloc_plan -lvgpualloc_core -lvgpuformats_text -lvgpuformats_document -lyaml-cpp -lstdc++ -lm
 #include <stdlib.h>
 #include "vgpualloc/c_api.h"
 */

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/live/live_options.hpp"
 #include "vgpuformats/input.hpp"
 
@@ -21,7 +22,7 @@ CLI::Validator filled() {
 expected<vgpualloc::kube::scheduler_config> load_scheduler_config(const std::string& path) {
     const auto input = vgpuformats::read_input(path);
     if (!input) return unexpected(input.error());
-    return vgpualloc::read_scheduler_config(input->text, path);
+    return vgpualloc::read_scheduler_config(input->text, path, vgpualloc::all_policies());
 }
 
 void add_cluster(CLI::App& command, std::vector<std::string>& to) {

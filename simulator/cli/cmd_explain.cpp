@@ -13,6 +13,7 @@
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "seed_option.hpp"
+#include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/some_names.hpp"
@@ -36,7 +37,7 @@ struct options {
     dialect_files dialects;
     std::string scheduler_config;
     std::string node;
-    explaining::explain_options explain;
+    explaining::explain_options explain{.policies = vgpualloc::all_policies()};
     bool json = false;
     bool all = false;
 };

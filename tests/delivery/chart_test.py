@@ -92,7 +92,7 @@ class ChartTest(unittest.TestCase):
         [deployment] = of_kind(self.rendered(LEAST), "Deployment")
         version = re.search(r'^appVersion: "([\d.]+)"', (CHART / "Chart.yaml").read_text(), re.MULTILINE)[1]
         self.assertEqual(container_of(deployment)["image"], f"example.com/scheduler:{version}")
-        library = (SOURCE / "libvgpualloc/include/vgpualloc/version.hpp").read_text()
+        library = (SOURCE / "libvgpualloc/core/include/vgpualloc/version.hpp").read_text()
         self.assertIn(f'"{version}"', library, "the chart's version is the library's")
         [deployment] = of_kind(self.rendered(ALL), "Deployment", "scheduler")
         self.assertEqual(container_of(deployment)["image"], "example.com/scheduler:7")

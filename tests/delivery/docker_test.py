@@ -115,8 +115,9 @@ class Dockerfile:
         [install] = [rest for word, rest in body if word == "RUN" and "apt-get install" in rest]
         packages = re.search(r"--no-install-recommends (.*?) &&", install)[1].split()
         self.assertLessEqual(set(packages), listed)
-        required = re.findall(r"^find_package\(([\w-]+) [^)]*REQUIRED", "\n".join(
-            (SOURCE / folder / "CMakeLists.txt").read_text() for folder in ("formats", "libvgpualloc")), re.MULTILINE)
+        layers = [path for folder in ("formats", "libvgpualloc") for path in (SOURCE / folder).glob("*/CMakeLists.txt")]
+        required = re.findall(r"^find_package\(([\w-]+) [^)]*REQUIRED", "\n".join(path.read_text() for path in layers),
+                              re.MULTILINE)
         package_of = {"tl-expected": "libexpected-dev", "fmt": "libfmt-dev", "nlohmann_json": "nlohmann-json3-dev",
                       "yaml-cpp": "libyaml-cpp-dev", "Boost": "libboost-graph-dev", "Eigen3": "libeigen3-dev"}
         self.assertTrue(required)

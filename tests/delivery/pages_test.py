@@ -25,7 +25,7 @@ class PagesTest(unittest.TestCase):
                 self.assertTrue((SOURCE / path).exists(), f"{name}: {path}")
 
     def test_every_reason_of_nodes_and_devices_is_in_the_runbook(self):
-        header = (SOURCE / "libvgpualloc/include/vgpualloc/model/rejection.hpp").read_text(encoding="utf-8")
+        header = (SOURCE / "libvgpualloc/core/include/vgpualloc/model/rejection.hpp").read_text(encoding="utf-8")
         names = re.findall(r'^        "(\w+)",$', header, re.MULTILINE)
         names = names[:names.index("pod_is_live")]  # what follows is misuse of the library, and queues of the simulator
         self.assertGreater(len(names), 30)

@@ -1,6 +1,7 @@
 // Catalog files: what is read is printed and read again as the same, drawn, and made into sharing modes.
 #include "fuzz.hpp"
 
+#include "unit/catalog/texts.hpp"
 #include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/catalog/mig_layouts.hpp"
 #include "vgpualloc/explain/catalog.hpp"
@@ -26,10 +27,10 @@ void use(const vgpualloc::mig_model& model) {
 
 void fuzzing::fuzz(std::string_view input) {
     const vgpualloc::hardware_catalog nothing;
-    const auto catalog = vgpualloc::merge_file(nothing, input, "input");
+    const auto catalog = catalog_texts::merge_text(nothing, input, "input");
     if (!catalog) return require_readable(catalog.error());
     const std::string printed = vgpualloc::explaining::catalog_file(*catalog);
-    const auto again = vgpualloc::merge_file(nothing, printed, "printed");
+    const auto again = catalog_texts::merge_text(nothing, printed, "printed");
     require(again.has_value() && vgpualloc::explaining::catalog_file(*again) == printed,
             "a catalog is printed as it was read");
     for (const vgpualloc::mig_model& model : catalog->mig.models) use(model);
@@ -37,6 +38,6 @@ void fuzzing::fuzz(std::string_view input) {
         require(!vgpualloc::explaining::describe(chip).empty(), "a chip is described");
     }
     static const vgpualloc::hardware_catalog built_in = vgpualloc::built_in_catalog();
-    const auto merged = vgpualloc::merge_file(built_in, input, "input");
+    const auto merged = catalog_texts::merge_text(built_in, input, "input");
     if (!merged) require_readable(merged.error());
 }

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "alloc/reference.hpp"
 #include "support.hpp"
-#include "vgpualloc/alloc/reference.hpp"
 
 namespace vgpualloc::property {
 namespace {

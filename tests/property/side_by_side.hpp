@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "alloc/reference.hpp"
 #include "support.hpp"
-#include "vgpualloc/alloc/reference.hpp"
 
 namespace vgpualloc::property {
 

@@ -4,36 +4,38 @@ from pathlib import PurePosixPath
 
 from source import Finding, without_comments
 
-# part -> the parts it sees directly; it also sees whatever those see. `verify` stays off mode, policy and alloc so that
-# it shares no code with what it checks.
+# part -> the parts it sees directly; it also sees whatever those see. A layer (LAYERS) is a library of its own, made of parts.
+# `verify` stays off mode, policy and alloc so that it shares no code with what it checks.
 SEES = {
     "core": [],
-    "formats": ["core"],
+    "document": ["core"],
+    "text": ["document"],
+    "formats": ["text"],
     "model": ["core"],
-    "catalog": ["model", "formats"],
+    "catalog": ["model", "document"],
     "mode": ["catalog"],
     "metrics": ["catalog"],
     "verify": ["catalog"],
-    "dialect": ["catalog"],
     "packing": ["model"],                       # which parts go together on one device
-    "policy": ["metrics", "packing"],                      # modes through their interface, which is in model
+    "policy": ["metrics", "packing"],           # modes through their interface, which is in model
     "alloc": ["policy"],
-    "plan": ["alloc"],
+    "plan": ["alloc", "mode"],
     "solver": ["plan"],                         # HiGHS behind plan/lp.hpp, a library of its own
+    "dialect": ["catalog", "text"],
+    "kube": ["dialect", "mode"],
+    "explain": ["kube", "alloc"],
+    "live": ["explain", "metrics"],             # a cluster that a scheduler follows
     "compat": ["policy"],                       # compat/fgd is a set of policies
-    "compat_volcano": ["model", "catalog", "dialect"],
+    "compat_volcano": ["dialect"],
     "compat_list": ["compat", "compat_volcano"],  # compat/all.hpp names both kinds
-    "kube": ["dialect", "formats", "mode"],
-    "explain": ["kube", "alloc", "compat_list"],
-    "live": ["kube", "alloc", "explain", "compat_list", "metrics"],  # a cluster that a scheduler follows
-    "c_api": ["live", "alloc", "plan", "compat_list", "compat_volcano", "dialect", "metrics", "catalog", "kube", "explain"],
-    "umbrella": ["c_api", "verify"],
-    "traces": ["model", "dialect", "kube"],
-    "fetch": ["formats", "traces"],
-    "report": ["umbrella", "formats"],
-    "conformance": ["umbrella", "formats"],
-    "operations": ["umbrella", "traces"],       # questions about a living cluster: no simulation, no thread, no file
-    "workload": ["umbrella", "traces"],         # from here on the simulator, folder by folder
+    "c_api": ["live", "compat_list"],
+    "umbrella": ["live", "plan", "verify"],
+    "traces": ["kube", "formats"],
+    "fetch": ["traces"],
+    "report": ["core", "formats"],
+    "conformance": ["umbrella", "compat_list", "formats"],
+    "operations": ["umbrella", "compat_list", "traces"],  # questions about a living cluster: no simulation, no thread, no file
+    "workload": ["umbrella", "compat_list", "traces"],    # from here on the simulator, folder by folder
     "engine": ["workload"],
     "discipline": ["engine"],
     "bound": ["discipline"],
@@ -43,8 +45,16 @@ SEES = {
     "python-bindings": ["study"],
 }
 SIMULATOR = ["workload", "engine", "discipline", "bound", "outputs", "study"]
-OUTSIDE = ("solver", "formats", "traces", "fetch", "report", "conformance", "operations", *SIMULATOR, "cli", "python-bindings")
-LIBRARY = [part for part in SEES if part not in OUTSIDE]
+# layer of the library -> its parts; its folder is libvgpualloc/LAYER.
+LAYERS = {
+    "core": ["core", "model", "catalog", "mode", "metrics", "policy", "packing", "alloc", "verify"],
+    "plan": ["plan"],
+    "kubernetes": ["dialect", "kube", "explain", "live"],
+    "compat": ["compat", "compat_volcano", "compat_list"],
+    "c_api": ["c_api"],
+    "umbrella": ["umbrella"],
+}
+LIBRARY = [part for parts in LAYERS.values() for part in parts]
 
 SOURCES = "a .cpp file or a header beside it, never a public header"
 ANYWHERE = "any file"
@@ -52,30 +62,30 @@ ANYWHERE = "any file"
 # prefix of a third-party include -> (parts that may, which of their files). Nothing else third-party is allowed.
 THIRD_PARTY = {
     "tl/expected.hpp": (["core/expected.hpp"], ANYWHERE),
-    "Eigen/": (["policy", "plan"], SOURCES),
+    "Eigen/": (["plan"], SOURCES),
     "boost/": (["plan"], SOURCES),
     "CLI/": (["cli"], ANYWHERE),
-    "nlohmann/": (["formats"], SOURCES),
+    "nlohmann/": (["text"], SOURCES),
     "fmt/": (["explain", "conformance", "traces", "report", "operations", *SIMULATOR, "cli"], SOURCES),
     "curl/": (["fetch"], SOURCES),
     "interfaces/highs_c_api.h": (["solver"], SOURCES),
     "openssl/": (["formats", "fetch"], SOURCES),
-    "yaml-cpp/": (["formats"], SOURCES),
+    "yaml-cpp/": (["text"], SOURCES),
     "pybind11/": (["python-bindings"], ANYWHERE),
 }
 # The operating system's headers: the core is a pure library and has no use for them.
 C_HEADERS = ("stddef.h", "stdint.h")  # of the C standard, which a header for C needs
 SYSTEM_PARTS = ["formats", "traces", "fetch", *SIMULATOR, "cli"]
 
-PUBLIC = "libvgpualloc/include/vgpualloc/"
-SOURCE = "libvgpualloc/src/"
+LIBRARY_FILE = re.compile(r"libvgpualloc/(\w+)/(include/vgpualloc|src)/(.+)")
 # The first folder that a path starts with says its part.
-FOLDERS = (("libvgpualloc/solver/", "solver"), ("formats/", "formats"), ("traces/fetch/", "fetch"), ("traces/", "traces"),
-           ("conformance/", "conformance"), ("operations/", "operations"), ("simulator/report/", "report"), ("simulator/cli/", "cli"),
+FOLDERS = (("libvgpualloc/solver/", "solver"), ("formats/document/", "document"), ("formats/text/", "text"), ("formats/", "formats"),
+           ("traces/fetch/", "fetch"), ("traces/", "traces"), ("conformance/", "conformance"), ("operations/", "operations"),
+           ("simulator/report/", "report"), ("simulator/cli/", "cli"),
            *((f"simulator/{beside}/{part}/", part) for beside in ("src", "include/vgpusim") for part in SIMULATOR),
            ("python-bindings/", "python-bindings"))
-# How the public headers of a part are spelt in an #include.
-PREFIXES = (("vgpuformats/", "formats"), ("vgputraces/", "traces"), ("vgpufetch/", "fetch"), ("vgpureport/", "report"),
+# How the public headers of a part are spelt in an #include. Those of formats are in three folders.
+PREFIXES = (("vgputraces/", "traces"), ("vgpufetch/", "fetch"), ("vgpureport/", "report"),
             ("vgpuconformance/", "conformance"), ("vgpuops/", "operations"), *((f"vgpusim/{part}/", part) for part in SIMULATOR))
 ROOT_HEADERS = {"config.hpp": "core", "version.hpp": "core", "fwd.hpp": "core", "vgpualloc.hpp": "umbrella",
                 "c_api.h": "c_api"}
@@ -94,7 +104,7 @@ def closure(part, table=None):
 
 
 def library_part(inside):
-    """The part of a path inside include/vgpualloc: mode/mig.hpp -> mode, compat/volcano/x.hpp -> compat_volcano."""
+    """The part of a path inside include/vgpualloc or src: mode/mig.hpp -> mode, compat/volcano/x.hpp -> compat_volcano."""
     first, *rest = PurePosixPath(inside).parts
     if not rest:
         return ROOT_HEADERS.get(first)
@@ -102,35 +112,47 @@ def library_part(inside):
         if rest[0].startswith("volcano"):
             return "compat_volcano"
         return "compat_list" if rest[0].startswith("all.") else "compat"
-    return first if first in SEES else None
+    return first if first in (*LIBRARY, "solver") else None
 
 
-def part_of(path, own_includes=()):
-    """The part a file belongs to; None when nothing says so."""
-    if path.startswith(PUBLIC):
-        return library_part(path.removeprefix(PUBLIC))
-    if path.startswith(SOURCE):
-        return library_part(path.removeprefix(SOURCE))
+def part_of(path):
+    """The part a file belongs to; None when nothing says so, or its folder is that of another layer."""
+    match = LIBRARY_FILE.fullmatch(path)
+    if match and match[1] != "solver":
+        layer, _, inside = match.groups()
+        part = "c_api" if layer == "c_api" else library_part(inside)
+        return part if part in LAYERS.get(layer, ()) else None
     for folder, part in FOLDERS:
         if path.startswith(folder):
             return part
     return None
 
 
+def is_public(path):
+    """Whether a file of the library is a public header."""
+    return path.startswith("libvgpualloc/") and "/include/vgpualloc/" in path
+
+
 def included_part(path, part, target, files):
     """The part that a quoted or own include leads to; None when it leads nowhere that is known."""
     if target.startswith("vgpualloc/"):
         return library_part(target.removeprefix("vgpualloc/"))
+    if target.startswith("vgpuformats/"):
+        for folder in ("document", "text"):
+            if f"formats/{folder}/include/{target}" in files:
+                return folder
+        return "formats"
     for prefix, other in PREFIXES:
         if target.startswith(prefix):
             return other
     if target.endswith("_embedded.hpp"):  # made by vga_embed for the target that includes it
         return part
     beside = normalised(PurePosixPath(path).parent / target)
-    for base in (beside, SOURCE + target, "formats/src/" + target, "operations/src/" + target,
-                 "simulator/src/" + target, "simulator/report/src/" + target):
+    sources = (f"libvgpualloc/{layer}/src/" for layer in LAYERS)
+    others = ("formats/src/", "operations/src/", "simulator/src/", "simulator/report/src/")
+    for base in (beside, *(folder + target for folder in (*sources, *others))):
         if base in files:
-            return part_of(base, files[base])
+            return part_of(base)
     return None
 
 
@@ -148,7 +170,7 @@ def third_party_problem(path, part, target):
     for prefix, (owners, which) in THIRD_PARTY.items():
         if not target.startswith(prefix):
             continue
-        if part not in owners and not any(path == PUBLIC + owner for owner in owners):
+        if part not in owners and not any(path.endswith("/include/vgpualloc/" + owner) for owner in owners):
             return f"'{part}' may not include {prefix}, only {', '.join(owners)} may"
         if which == SOURCES and "/include/" in path:
             return f"{prefix} belongs into {which}"
@@ -163,7 +185,7 @@ def third_party_problem(path, part, target):
 
 
 def include_problem(path, part, quote, target, files):
-    own = target.startswith(("vgpualloc/", *(prefix for prefix, _ in PREFIXES)))
+    own = target.startswith(("vgpualloc/", "vgpuformats/", *(prefix for prefix, _ in PREFIXES)))
     if quote == "<" and not own:
         return third_party_problem(path, part, target)
     other = included_part(path, part, target, files)
@@ -187,7 +209,7 @@ def check(texts):
     files = {path: [target for _, _, target in includes_of(text)] for path, text in texts.items()}
     findings = []
     for path, text in texts.items():
-        part = part_of(path, files[path])
+        part = part_of(path)
         if part is None:
             findings.append(Finding(path, 1, "arrow", "belongs to no part of the design's dependency table"))
             continue

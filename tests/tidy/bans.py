@@ -34,7 +34,7 @@ BANS = [
     Ban("pure", r"#\s*include\s*<(?:fstream|iostream|thread|future|filesystem|chrono|condition_variable)>", CORE,
         "the core does no I/O and has no clocks and no threads"),
     Ban("lock", r"#\s*include\s*<(?:mutex|shared_mutex|atomic)>", CORE, "who shares the core among threads locks",
-        allowed=("libvgpualloc/src/c_api/",)),
+        allowed=("libvgpualloc/c_api/src/",)),
     Ban("getenv", r"\bgetenv\s*\(", CORE, "the core has no surroundings"),
     Ban("long-double", r"\blong\s+double\b", PRODUCT, "its width differs between platforms"),
     Ban("reduce", r"\bstd::(?:transform_)?reduce\b", PRODUCT, "its order is unspecified, so a sum may differ"),

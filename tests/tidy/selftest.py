@@ -5,11 +5,13 @@ import unittest
 
 import arrows
 import bans
+import headers
 import mirror
 import source
 import tidy
 
-HEADERS = "libvgpualloc/include/vgpualloc/"
+HEADERS = "libvgpualloc/core/include/vgpualloc/"
+KUBERNETES, COMPAT, PLAN, UMBRELLA = (HEADERS.replace("core", layer) for layer in ("kubernetes", "compat", "plan", "umbrella"))
 
 # (rule, path, text): the defect is always on the last line.
 PLANTED = [
@@ -26,14 +28,14 @@ PLANTED = [
     ("arrow", HEADERS + "policy/all.hpp", '#include "vgpualloc/compat/fgd.hpp"'),
     ("arrow", HEADERS + "alloc/allocator.hpp", '#include "vgpualloc/plan/flow.hpp"'),
     ("arrow", HEADERS + "alloc/allocator.hpp", "#include <vgpualloc/plan/flow.hpp>"),
-    ("arrow", HEADERS + "compat/fgd/score.hpp", '#include "vgpualloc/alloc/allocator.hpp"'),
-    ("arrow", HEADERS + "compat/volcano/fit.hpp", '#include "vgpualloc/mode/hami_core.hpp"'),
-    ("arrow", HEADERS + "compat/volcano.hpp", '#include "vgpualloc/policy/binpack.hpp"'),
-    ("arrow", HEADERS + "plan/flow.hpp", '#include "vgputraces/openb.hpp"'),
-    ("arrow", "libvgpualloc/src/mode/mig.cpp", '#include "vgpualloc/policy/fgd.hpp"'),
-    ("arrow", "libvgpualloc/src/model/ledger.cpp",
+    ("arrow", COMPAT + "compat/fgd/score.hpp", '#include "vgpualloc/alloc/allocator.hpp"'),
+    ("arrow", COMPAT + "compat/volcano/fit.hpp", '#include "vgpualloc/mode/hami_core.hpp"'),
+    ("arrow", COMPAT + "compat/volcano.hpp", '#include "vgpualloc/policy/binpack.hpp"'),
+    ("arrow", PLAN + "plan/flow.hpp", '#include "vgputraces/openb.hpp"'),
+    ("arrow", "libvgpualloc/core/src/mode/mig.cpp", '#include "vgpualloc/policy/fgd.hpp"'),
+    ("arrow", "libvgpualloc/core/src/model/ledger.cpp",
      '#include "vgpualloc/model/ledger.hpp"\n#include "vgpualloc/policy/fgd.hpp"'),
-    ("arrow", "libvgpualloc/src/policy/parse.cpp",
+    ("arrow", "libvgpualloc/core/src/policy/parse.cpp",
      '#include "vgpualloc/policy/parse.hpp"\n#include "vgpualloc/alloc/allocator.hpp"'),
     ("arrow", "traces/src/openb.cpp", '#include "vgpualloc/alloc/allocator.hpp"'),
     ("arrow", "traces/src/openb.cpp", '#include "vgpusim/study/run.hpp"'),
@@ -43,22 +45,28 @@ PLANTED = [
     ("arrow", "simulator/include/vgpusim/engine/loop.hpp", '#include "vgpusim/discipline/all.hpp"'),
     ("arrow", "simulator/src/outputs/files.cpp", '#include "vgpusim/study/run.hpp"'),
     ("arrow", "operations/src/whatif/answer.cpp", '#include "vgpusim/workload/settings.hpp"'),
+    # arrows between layers
+    ("arrow", HEADERS + "catalog/mig.hpp", '#include "vgpuformats/json.hpp"'),
+    ("arrow", KUBERNETES + "live/live.hpp", '#include "vgpualloc/compat/all.hpp"'),
+    ("arrow", UMBRELLA + "vgpualloc.hpp", '#include "vgpualloc/compat/all.hpp"'),
+    ("arrow", "libvgpualloc/kubernetes/src/dialect/hami.cpp", "#include <nlohmann/json.hpp>"),
     # third parties
     ("arrow", HEADERS + "core/error.hpp", "#include <tl/expected.hpp>"),
     ("arrow", HEADERS + "policy/fgd.hpp", "#include <Eigen/Core>"),
-    ("arrow", "libvgpualloc/src/alloc/place.cpp", "#include <Eigen/Core>"),
-    ("arrow", "libvgpualloc/src/alloc/place.cpp", "#include <boost/graph/adjacency_list.hpp>"),
+    ("arrow", "libvgpualloc/core/src/alloc/place.cpp", "#include <Eigen/Core>"),
+    ("arrow", "libvgpualloc/core/src/alloc/place.cpp", "#include <boost/graph/adjacency_list.hpp>"),
     ("arrow", "simulator/src/engine/loop.cpp", "#include <CLI/CLI.hpp>"),
     ("arrow", HEADERS + "mode/mig.hpp", "#include <nlohmann/json.hpp>"),
     ("arrow", "conformance/src/recording.hpp", "#include <nlohmann/json.hpp>"),
-    ("arrow", "formats/include/vgpuformats/document.hpp", "#include <nlohmann/json.hpp>"),
+    ("arrow", "formats/document/include/vgpuformats/document.hpp", "#include <nlohmann/json.hpp>"),
     ("arrow", HEADERS + "model/device.hpp", "#include <fmt/format.h>"),
     ("arrow", HEADERS + "model/device.hpp", "#include <unistd.h>"),
     ("arrow", "simulator/src/engine/loop.cpp", "#include <some/new_library.hpp>"),
     # files that the table cannot place
     ("arrow", HEADERS + "solve/lp.hpp", "int x;"),
+    ("arrow", HEADERS + "plan/flow.hpp", "int x;"), # the folder of another layer
     ("arrow", HEADERS + "stray.hpp", "int x;"),
-    ("arrow", "libvgpualloc/src/nameless.cpp", "int x;"),
+    ("arrow", "libvgpualloc/core/src/nameless.cpp", "int x;"),
     ("arrow", "simulator/src/engine/loop.cpp", '#include "no_such_file.hpp"'),
     # words
     ("random", HEADERS + "core/rng.hpp", "#include <random>"),
@@ -71,11 +79,11 @@ PLANTED = [
     ("time", "simulator/src/engine/loop.cpp", "auto now = std::time(nullptr);"),
     ("time", "simulator/src/engine/loop.cpp", "auto now = time(0);"),
     ("system_clock", "simulator/src/engine/loop.cpp", "std::chrono::system_clock::now();"),
-    ("clock", "libvgpualloc/src/mode/mig.cpp", "std::chrono::steady_clock::now();"),
-    ("pure", "libvgpualloc/src/mode/mig.cpp", "#include <iostream>"),
+    ("clock", "libvgpualloc/core/src/mode/mig.cpp", "std::chrono::steady_clock::now();"),
+    ("pure", "libvgpualloc/core/src/mode/mig.cpp", "#include <iostream>"),
     ("pure", HEADERS + "mode/mig.hpp", "#include <thread>"),
     ("lock", HEADERS + "mode/mig.hpp", "#include <mutex>"),
-    ("getenv", "libvgpualloc/src/mode/mig.cpp", 'std::getenv("HOME");'),
+    ("getenv", "libvgpualloc/core/src/mode/mig.cpp", 'std::getenv("HOME");'),
     ("long-double", HEADERS + "metrics/fairness.hpp", "long  double sum;"),
     ("reduce", "simulator/src/engine/loop.cpp", "std::reduce(a, b);"),
     ("flags", "cmake/VgaOptions.cmake", "add_compile_options(-march=native)"),
@@ -98,12 +106,12 @@ CLEAN = [
     (HEADERS + "core/rng.hpp", "// never <random>, std::hash or rand()\n/* long double\n system_clock */"),
     (HEADERS + "policy/fgd.hpp", '#include "vgpualloc/metrics/fragmentation.hpp"\n#include "vgpualloc/core/units.hpp"'),
     (HEADERS + "alloc/allocator.hpp", '#include "vgpualloc/policy/all.hpp"\n#include <vector>'),
-    (HEADERS + "compat/all.hpp", '#include "vgpualloc/compat/volcano/fit.hpp"\n#include "vgpualloc/compat/fgd.hpp"'),
-    (HEADERS + "compat/volcano/fit.hpp", '#include "vgpualloc/dialect/volcano.hpp"'),
-    (HEADERS + "vgpualloc.hpp", '#include "vgpualloc/verify/state.hpp"\n#include "vgpualloc/plan/flow.hpp"'),
-    ("libvgpualloc/src/policy/dot.cpp", "#include <Eigen/Core>"),
-    ("libvgpualloc/src/plan/flow.cpp", '#include "vgpualloc/plan/flow.hpp"\n#include <boost/graph/adjacency_list.hpp>'),
-    ("libvgpualloc/src/catalog/mig.cpp", '#include "vgpualloc/catalog/mig.hpp"\n#include "vgpualloc_embedded.hpp"'),
+    (COMPAT + "compat/all.hpp", '#include "vgpualloc/compat/volcano/fit.hpp"\n#include "vgpualloc/compat/fgd.hpp"'),
+    (COMPAT + "compat/volcano/fit.hpp", '#include "vgpualloc/dialect/volcano.hpp"'),
+    (UMBRELLA + "vgpualloc.hpp", '#include "vgpualloc/verify/state.hpp"\n#include "vgpualloc/plan/flow.hpp"'),
+    ("libvgpualloc/plan/src/plan/dot.cpp", "#include <Eigen/Core>"),
+    ("libvgpualloc/plan/src/plan/flow.cpp", '#include "vgpualloc/plan/flow.hpp"\n#include <boost/graph/adjacency_list.hpp>'),
+    ("libvgpualloc/core/src/catalog/mig.cpp", '#include "vgpualloc/catalog/mig.hpp"\n#include "vgpualloc_core_embedded.hpp"'),
     ("simulator/cli/main.cpp", '#include <CLI/CLI.hpp>\n#include "vgpusim/outputs/report.hpp"'),
     ("simulator/src/engine/loop.cpp", "#include <unistd.h>\nauto t = std::chrono::steady_clock::now();\nevent.time(0);"),
     ("simulator/src/engine/loop.cpp", "std::int64_t million = 1'000'000; const char* s = \"std::hash\"; auto c = '\"';\n"
@@ -156,6 +164,18 @@ class Tidy(unittest.TestCase):
             with self.subTest(texts=texts, holds=holds):
                 paths = [finding.path for finding in mirror.check(texts, holds)]
                 self.assertEqual([flagged] if flagged else [], paths)
+
+    def test_an_installed_header_is_listed_under_its_layer(self):
+        header, row = HEADERS + "mode/mig.hpp", "| `vgpualloc/mode/mig.hpp` | read | MIG |"
+        for page, flagged in ((f"## `vgpualloc::core`\n{row}", None), ("## `vgpualloc::core`", header),
+                              (f"## `vgpualloc::plan`\n{row}", header), (f"## `vgpualloc::core`\n{row}\n{row}", None),
+                              (f"## `vgpualloc::core`\n{row.replace('read', 'used')}", headers.PAGE)):
+            with self.subTest(page=page):
+                paths = {finding.path for finding in headers.check({header: "", headers.PAGE: page})}
+                self.assertEqual(flagged is not None, bool(paths))
+                self.assertLessEqual({flagged} - {None}, paths)
+        gone = headers.check({headers.PAGE: f"## `vgpualloc::core`\n{row}"})
+        self.assertEqual([(headers.PAGE, 2)], [(finding.path, finding.line) for finding in gone])
 
     def test_blanking_keeps_every_line_where_it_was(self):
         text = 'a /* x\ny */ b "s//t" // c\nR"(raw\n// )" d\n'

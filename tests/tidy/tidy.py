@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Reads the tree and fails on a forbidden include arrow, a banned word or a header that no test holds.
+"""Reads the tree and fails on a forbidden include arrow, a banned word, or a header that no test holds or that is not listed.
 Usage: tidy.py ROOT"""
 import sys
 
 import arrows
 import bans
+import headers
 import mirror
 from source import CPP, read_texts
 
@@ -18,10 +19,10 @@ def check(texts):
 
 def main():
     texts = read_texts(sys.argv[1])
-    if not any(path.startswith(arrows.PUBLIC) for path in texts):
+    if not any(arrows.is_public(path) for path in texts):
         print(f"no header of the library under {sys.argv[1]}: nothing was checked", file=sys.stderr)
         return 1
-    findings = check(texts) + mirror.check(texts)
+    findings = check(texts) + mirror.check(texts) + headers.check(texts)
     for finding in findings:
         print(finding)
     print(f"{len(texts)} files read, {len(findings)} findings")

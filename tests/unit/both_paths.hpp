@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "alloc/reference.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/alloc/reference.hpp"
 #include "vgpualloc/core/rng.hpp"
 
 namespace vgpualloc::test {

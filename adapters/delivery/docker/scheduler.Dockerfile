@@ -17,7 +17,7 @@ COPY formats formats
 COPY libvgpualloc libvgpualloc
 RUN cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release \
         -DVGA_BUILD_SIMULATOR=OFF -DVGA_BUILD_TESTS=OFF -DVGA_FETCH=OFF \
-    && cmake --build build --target vgpualloc vgpuformats_document
+    && cmake --build build --target vgpualloc_c_api
 
 # The scheduler in Go, which links the library. go.mod and go.sum are copied first, so that a change of the code alone does
 # not fetch the modules again.
@@ -27,8 +27,8 @@ ENV PATH=/usr/local/go/bin:$PATH \
     CGO_ENABLED=1 \
     GOTOOLCHAIN=local \
     GOFLAGS="-buildvcs=false -trimpath" \
-    CGO_CFLAGS="-I/src/libvgpualloc/include -O2" \
-    CGO_LDFLAGS="-L/src/build/libvgpualloc -L/src/build/formats"
+    CGO_CFLAGS="-I/src/libvgpualloc/c_api/include -O2" \
+    CGO_LDFLAGS="-L/src/build/lib"
 COPY adapters/go.mod adapters/go.mod
 COPY adapters/scheduler/go.mod adapters/scheduler/go.sum adapters/scheduler/
 RUN cd adapters/scheduler && go mod download

@@ -1,5 +1,6 @@
 // Applying decision logs to a cluster, and comparing.
 #include "vgpuops/decisions/follow.hpp"
+#include "vgpualloc/compat/all.hpp"
 
 #include <algorithm>
 #include <array>
@@ -90,14 +91,15 @@ expected<vgpualloc::live_options> options_of(const log_event& event, const optio
     if (changes.texts.scheduler_config) {
         texts.scheduler_config = changes.texts.scheduler_config;
         names.scheduler_config = changes.names.scheduler_config;
-        const auto scheduler = vgpualloc::read_scheduler_config(*texts.scheduler_config, names.scheduler_config);
+        const auto scheduler = vgpualloc::read_scheduler_config(*texts.scheduler_config, names.scheduler_config,
+                                                                vgpualloc::all_policies());
         if (!scheduler) return unexpected(scheduler.error());
         if (scheduler->own) { // it says of the policies all that there is to say, but for the command line
             texts.policy = changes.texts.policy;
             texts.device_policy = changes.texts.device_policy;
         }
     }
-    return read_live_options(texts, names);
+    return read_live_options(texts, names, vgpualloc::all_policies());
 }
 
 error policy_error(error failure, const log_event& event, const option_changes& changes) {

@@ -32,14 +32,9 @@ using vgpualloc::unexpected;
 namespace {
 
 /// The policies of a question, and the workload that they take for typical.
-struct policies {
+struct scorers {
     vgpualloc::workload typical;
-    std::unique_ptr<vgpualloc::policy> node;
-    std::unique_ptr<vgpualloc::policy> device; ///< null: as `node`
-
-    [[nodiscard]] vgpualloc::policy_pair pair() const {
-        return {.node = node.get(), .device = device ? device.get() : node.get()};
-    }
+    vgpualloc::owned_policies policies;
 };
 
 /// What is added asks for, and how often; of a DaemonSet once.
@@ -54,8 +49,8 @@ std::vector<vgpualloc::counted_request> added_requests(const kube::snapshot& sta
     return requests;
 }
 
-expected<policies> make_policies(const kube::snapshot& state, const question& asked) {
-    policies result{.typical = state.typical(), .node = nullptr, .device = nullptr};
+expected<scorers> make_scorers(const kube::snapshot& state, const question& asked) {
+    scorers result{.typical = state.typical(), .policies = {}};
     std::int64_t pods = 0;
     for (const auto& [request, count] : added_requests(state, asked)) {
         result.typical.typical.push_back({.cpu = request.cpu, .containers = request.containers, .weight = count});
@@ -69,30 +64,19 @@ expected<policies> make_policies(const kube::snapshot& state, const question& as
                                                   .seed = asked.seed,
                                                   .prices =
                                                       vgpualloc::book_by_size(result.typical, state.book->nodes())};
-    auto node = vgpualloc::make_policy(asked.policy, parameters);
-    if (!node) return unexpected(node.error());
-    result.node = *std::move(node);
-    if (asked.device_policy.empty()) return result;
-    auto device = vgpualloc::make_policy(asked.device_policy, parameters);
-    if (!device) return unexpected(device.error());
-    result.device = *std::move(device);
-    const auto by_positions = [](vgpualloc::policy& scorer) { return scorer.positional() != nullptr; };
-    if (by_positions(*result.node) == by_positions(*result.device)) return result;
-    return unexpected(error{.code = error_code::mismatch,
-                            .where = "--device-policy",
-                            .field = {},
-                            .value = asked.device_policy,
-                            .expected = "a policy that looks at positions of devices where " + asked.policy +
-                                        " does, and one that does not where it does not"});
+    auto policies = vgpualloc::make_policies(asked.policy, asked.device_policy, parameters);
+    if (!policies) return unexpected(std::move(policies).error());
+    result.policies = *std::move(policies);
+    return result;
 }
 
 /// One cluster that a question is about.
 class questioner {
 public:
     questioner(kube::snapshot& state, const std::vector<kube::manifest>& objects, const question& asked,
-               std::map<std::string, node_kind> templates, policies scorers)
+               std::map<std::string, node_kind> templates, scorers chosen)
         : state_{&state}, objects_{&objects}, asked_{&asked}, templates_{std::move(templates)},
-          scorers_{std::move(scorers)}, decider_{*state.book, scorers_.pair()}, requests_{state.requests()} {
+          scorers_{std::move(chosen)}, decider_{*state.book, scorers_.policies.pair()}, requests_{state.requests()} {
         // Where there are pods, what is added changes nothing of what is idle before.
         if (requests_.empty()) requests_ = added_requests(state, asked);
     }
@@ -278,7 +262,7 @@ private:
     const std::vector<kube::manifest>* objects_;
     const question* asked_;
     std::map<std::string, node_kind> templates_;
-    policies scorers_;
+    scorers scorers_;
     vgpualloc::allocator decider_;
     std::vector<vgpualloc::counted_request> requests_; ///< of the cluster as it was given
     pod_queue queue_;
@@ -369,9 +353,9 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     if (!state) return unexpected(state.error());
     auto templates = take_templates(*state, asked);
     if (!templates) return unexpected(templates.error());
-    auto scorers = make_policies(*state, asked);
-    if (!scorers) return unexpected(scorers.error());
-    return questioner{*state, objects, asked, *std::move(templates), *std::move(scorers)}.run();
+    auto chosen = make_scorers(*state, asked);
+    if (!chosen) return unexpected(std::move(chosen).error());
+    return questioner{*state, objects, asked, *std::move(templates), *std::move(chosen)}.run();
 }
 
 } // namespace vgpuops::whatif

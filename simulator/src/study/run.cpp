@@ -267,17 +267,8 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
         }
     }
     // Where Volcano decides, the allocator shows the state of nodes, which every policy does alike.
-    const auto node_policy = vgpualloc::make_policy(is_volcano ? "binpack" : config.policy, parameters);
-    if (!node_policy) return unexpected(node_policy.error());
-    std::unique_ptr<vgpualloc::policy> device_policy;
-    if (!config.device_policy.empty()) {
-        auto second_policy = vgpualloc::make_policy(config.device_policy, parameters);
-        if (!second_policy) {
-            second_policy.error().field = "device_policy";
-            return unexpected(second_policy.error());
-        }
-        device_policy = *std::move(second_policy);
-    }
+    auto policies = vgpualloc::make_policies(is_volcano ? "binpack" : config.policy, config.device_policy, parameters);
+    if (!policies) return unexpected(std::move(policies).error());
     run_record record;
     record.config = config;
     // Where nothing happens to nodes and devices, those of the ledger stay as they are. Moves close devices to others.
@@ -287,10 +278,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     const std::optional<vgpualloc::cluster> start = changes && is_counted ? std::optional{nodes} : std::nullopt;
     record.ledger = std::make_unique<vgpualloc::ledger>(std::move(nodes));
     record.ledger->expect_pods(loaded.input.pods.size());
-    vgpualloc::allocator alloc{
-        *record.ledger,
-        {.node = node_policy->get(), .device = device_policy ? device_policy.get() : node_policy->get()},
-        {.requests_max = loaded.input.requests.size() + 1}};
+    vgpualloc::allocator alloc{*record.ledger, policies->pair(), {.requests_max = loaded.input.requests.size() + 1}};
     if (loaded.input.autoscaler) {
         rules = std::make_unique<autoscaler>(std::move(rules), *loaded.input.autoscaler);
     }
@@ -304,7 +292,7 @@ expected<run_record> replay(const run_config& config, const loaded_input& loaded
     std::unique_ptr<move_planner> mover;
     if (config.defragment != "never") {
         if (const auto checked = check_moves(config, **entry); !checked) return unexpected(checked.error());
-        mover = planner_for(**node_policy, config.defragment_moves_max);
+        mover = planner_for(*policies->node, config.defragment_moves_max);
     }
     simulation sim{
         loaded.input,

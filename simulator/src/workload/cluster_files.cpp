@@ -7,6 +7,7 @@
 
 #include "vgpualloc/kube/device_config.hpp"
 #include "vgpualloc/kube/unread_members.hpp"
+#include "vgpuformats/json.hpp"
 
 namespace vgpusim {
 
@@ -26,7 +27,9 @@ expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string
     for (const std::string& path : files) {
         const auto input = read_recorded(path, records);
         if (!input) return unexpected(input.error());
-        auto merged = vgpualloc::merge_file(catalog, input->text, path);
+        const auto file = vgpuformats::parse_json(input->text, path);
+        if (!file) return unexpected(file.error());
+        auto merged = vgpualloc::merge_file(catalog, *file, path);
         if (!merged) return merged;
         catalog = *std::move(merged);
     }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/dialect/mindcluster.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/live/live_options.hpp"
@@ -227,7 +228,7 @@ expected<std::optional<kube::scheduler_config>> load_scheduler_config(const run_
     if (config.scheduler_config.empty()) return std::nullopt;
     const auto text = read_recorded(config.scheduler_config, &records);
     if (!text) return unexpected(text.error());
-    auto scheduler = vgpualloc::read_scheduler_config(text->text, text->name);
+    auto scheduler = vgpualloc::read_scheduler_config(text->text, text->name, vgpualloc::all_policies());
     if (!scheduler) return unexpected(std::move(scheduler).error());
     return std::optional{*std::move(scheduler)};
 }

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "vgpualloc/alloc/reference.hpp"
-#include "vgpualloc/alloc/requests.hpp"
+#include "alloc/reference.hpp"
+#include "alloc/requests.hpp"
 #include "vgpualloc/core/rng.hpp"
 #include "vgpualloc/model/trial.hpp"
 

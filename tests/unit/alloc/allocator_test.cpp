@@ -2,7 +2,7 @@
 // the reference path in general is shown there.
 #include "support.hpp"
 
-#include "vgpualloc/alloc/reference.hpp"
+#include "alloc/reference.hpp"
 
 namespace vgpualloc {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "vgpualloc/alloc/reference.hpp"
+#include "alloc/reference.hpp"
 
 namespace vgpualloc {
 namespace {

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <optional>
 
-#include "vgpualloc/alloc/fit_search.hpp"
-#include "vgpualloc/alloc/reference.hpp"
+#include "alloc/fit_search.hpp"
+#include "alloc/reference.hpp"
 #include "vgpualloc/mode/mig_groups.hpp"
 
 namespace vgpualloc {

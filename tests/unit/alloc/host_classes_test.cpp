@@ -1,5 +1,5 @@
 // Which nodes are one class to the host rules: as few classes as what requests look at allows.
-#include "vgpualloc/alloc/host_classes.hpp"
+#include "alloc/host_classes.hpp"
 
 #include <string>
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "vgpualloc/alloc/index.hpp"
+#include "alloc/index.hpp"
 #include "vgpualloc/core/rng.hpp"
 
 namespace vgpualloc {

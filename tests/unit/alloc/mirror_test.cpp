@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "vgpualloc/alloc/mirror.hpp"
+#include "alloc/mirror.hpp"
 #include "vgpualloc/core/rng.hpp"
 #include "vgpualloc/model/trial.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "vgpualloc/alloc/state_buckets.hpp"
+#include "alloc/state_buckets.hpp"
 #include "vgpualloc/core/rng.hpp"
 
 namespace vgpualloc {

@@ -4,10 +4,10 @@
 
 #include "support.hpp"
 
-#include "vgpualloc/alloc/draw.hpp"
-#include "vgpualloc/alloc/outcome_table.hpp"
-#include "vgpualloc/alloc/score_tree.hpp"
-#include "vgpualloc/alloc/state_table.hpp"
+#include "alloc/draw.hpp"
+#include "alloc/outcome_table.hpp"
+#include "alloc/score_tree.hpp"
+#include "alloc/state_table.hpp"
 #include "vgpualloc/core/rng.hpp"
 
 namespace vgpualloc {

@@ -3,10 +3,10 @@
 
 #include "support.hpp"
 
-#include "vgpualloc/alloc/device_chooser.hpp"
-#include "vgpualloc/alloc/part_table.hpp"
-#include "vgpualloc/alloc/reference.hpp"
-#include "vgpualloc/alloc/totals_chooser.hpp"
+#include "alloc/device_chooser.hpp"
+#include "alloc/part_table.hpp"
+#include "alloc/reference.hpp"
+#include "alloc/totals_chooser.hpp"
 #include "vgpualloc/core/rng.hpp"
 
 namespace vgpualloc {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "vgpualloc/alloc/use_list.hpp"
+#include "alloc/use_list.hpp"
 
 namespace vgpualloc {
 namespace {

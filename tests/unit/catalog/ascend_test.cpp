@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "example.hpp"
+#include "texts.hpp"
 #include "vgpualloc/catalog/catalog.hpp"
 
 namespace vgpualloc {
@@ -133,7 +134,7 @@ TEST(parse_ascend_catalog, refuses_mistakes) {
     };
     for (const mistake& row : rows) {
         SCOPED_TRACE(row.from + " -> " + row.to);
-        const auto parsed = parse_ascend_catalog(replaced(small_file(), row.from, row.to), "f.json");
+        const auto parsed = catalog_texts::parse_ascend_catalog(replaced(small_file(), row.from, row.to), "f.json");
         ASSERT_FALSE(parsed.has_value());
         EXPECT_EQ(parsed.error().code, row.code);
         EXPECT_EQ(parsed.error().message(), row.message);
@@ -142,14 +143,15 @@ TEST(parse_ascend_catalog, refuses_mistakes) {
 
 TEST(merge_file, takes_gpus_and_npus) {
     const auto base = built_in_catalog();
-    const auto both = merge_file(base, small_file(), "f.json");
+    const auto both = catalog_texts::merge_text(base, small_file(), "f.json");
     ASSERT_TRUE(both.has_value()) << both.error().message();
     EXPECT_EQ(both->mig.models.size(), 19U);
     EXPECT_EQ(both->ascend.chips.size(), 8U);
     EXPECT_EQ((*find_chip(both->ascend, "NewP"))->templates.at(1).ai_cpu, std::nullopt);
     EXPECT_EQ(both->ascend.mindcluster.selection.size(), 12U); // what a file does not say stays
     EXPECT_EQ(both->ascend.plugin.metrics_port, 9395);
-    const auto replacing = merge_file(base, replaced(small_file(), "AscendNew", "Ascend910B4"), "f.json");
+    const auto replacing =
+        catalog_texts::merge_text(base, replaced(small_file(), "AscendNew", "Ascend910B4"), "f.json");
     ASSERT_TRUE(replacing.has_value());
     EXPECT_EQ(replacing->ascend.chips.size(), 7U);
     EXPECT_EQ((*find_chip(replacing->ascend, "Ascend910B4"))->ai_core, 8);
@@ -157,7 +159,7 @@ TEST(merge_file, takes_gpus_and_npus) {
 
 TEST(merge_file, refuses_what_would_be_ambiguous_or_says_nothing) {
     const auto message = [](const std::string& text) {
-        return merge_file(built_in_catalog(), text, "f.json").error().message();
+        return catalog_texts::merge_text(built_in_catalog(), text, "f.json").error().message();
     };
     EXPECT_EQ(message(R"({"schema": "vgpualloc-catalog/1"})"),
               "f.json: mig (GPUs), ascend (NPUs) or power (what boards draw) is required");

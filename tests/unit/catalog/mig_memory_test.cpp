@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "catalog/mig_memory.hpp"
 #include "models.hpp"
-#include "vgpualloc/catalog/mig_memory.hpp"
 
 namespace vgpualloc {
 namespace {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "example.hpp"
+#include "texts.hpp"
 #include "vgpualloc/catalog/mig.hpp"
 
 namespace vgpualloc {
@@ -23,7 +24,7 @@ struct mistake {
 void expect_refused(const std::vector<mistake>& rows) {
     for (const mistake& row : rows) {
         SCOPED_TRACE(row.from + " -> " + row.to);
-        const auto parsed = parse_mig_catalog(replaced(small_file(), row.from, row.to), "f.json");
+        const auto parsed = catalog_texts::parse_mig_catalog(replaced(small_file(), row.from, row.to), "f.json");
         ASSERT_FALSE(parsed.has_value());
         EXPECT_EQ(parsed.error().code, row.code);
         EXPECT_EQ(parsed.error().message(), row.message);
@@ -34,7 +35,7 @@ const std::string in_model = "f.json: model 'NEW-1-8GB': ";
 const std::string in_profile = in_model + "profile '1g.2gb': ";
 
 TEST(parse_mig_catalog, reads_values_and_leaves_the_unknown_empty) {
-    const auto parsed = parse_mig_catalog(small_file(), "f.json");
+    const auto parsed = catalog_texts::parse_mig_catalog(small_file(), "f.json");
     ASSERT_TRUE(parsed.has_value()) << parsed.error().message();
     const mig_model& model = parsed->models.at(0);
     EXPECT_EQ(model.name, "NEW-1-8GB");
@@ -54,7 +55,9 @@ TEST(parse_mig_catalog, reads_values_and_leaves_the_unknown_empty) {
 }
 
 TEST(parse_mig_catalog, refuses_text_that_is_no_catalog) {
-    const auto message = [](const std::string& text) { return parse_mig_catalog(text, "f.json").error().message(); };
+    const auto message = [](const std::string& text) {
+        return catalog_texts::parse_mig_catalog(text, "f.json").error().message();
+    };
     EXPECT_EQ(message("{").substr(0, 17), "f.json:1:2: JSON:");
     EXPECT_EQ(message("[]"), "f.json: got 'a list', expected an object");
     EXPECT_EQ(message("{}"), "f.json: schema: missing; expected this key");
@@ -65,7 +68,7 @@ TEST(parse_mig_catalog, refuses_text_that_is_no_catalog) {
               "f.json: mig[0]: got '3', expected an object");
     EXPECT_EQ(message(R"({"schema": 1, "schema": 1})"), "f.json:1:15: schema: the key is given twice");
     std::string deep(200'000, '[');
-    EXPECT_FALSE(parse_mig_catalog(deep, "f.json").has_value());
+    EXPECT_FALSE(catalog_texts::parse_mig_catalog(deep, "f.json").has_value());
 }
 
 TEST(parse_mig_catalog, refuses_mistakes_in_a_model) {
@@ -157,14 +160,14 @@ TEST(parse_mig_catalog, refuses_less_memory_on_more_units) {
     const auto with = [&](const std::string& memory) {
         return replaced(small_file(), size, size + R"( "memory_mib": )" + memory + ",");
     };
-    EXPECT_TRUE(parse_mig_catalog(with("2048"), "f.json").has_value());
-    EXPECT_EQ(parse_mig_catalog(with("2047"), "f.json").error().message(),
+    EXPECT_TRUE(catalog_texts::parse_mig_catalog(with("2048"), "f.json").has_value());
+    EXPECT_EQ(catalog_texts::parse_mig_catalog(with("2047"), "f.json").error().message(),
               in_model + "profile '2g.8gb': memory_mib: got '2047', expected no less than the 2048 of 1g.2gb, which "
                          "takes fewer units");
     const std::string small = R"({"name": "s", "kind": "core", "profile_id": 7, "compute_slices": 1, "starts": [0],
                                   "size": 1, "max_instances": 1, "memory_mib": 3000})";
     const std::string after = replaced(with("2500"), "\"max_instances\": 1}", "\"max_instances\": 1}, " + small);
-    EXPECT_EQ(parse_mig_catalog(after, "f.json").error().message(),
+    EXPECT_EQ(catalog_texts::parse_mig_catalog(after, "f.json").error().message(),
               in_model + "profile 's': memory_mib: got '3000', expected no more than the 2500 of 2g.8gb, which takes "
                          "more units");
 }
@@ -175,7 +178,7 @@ TEST(parse_mig_catalog, refuses_two_models_for_one_card) {
         const std::string profiles =
             R"("profiles": [{"name": "p", "kind": "core", "profile_id": 0, "compute_slices": 1, "starts": [0], "size": 1,
                "max_instances": 1}]},)";
-        return parse_mig_catalog(
+        return catalog_texts::parse_mig_catalog(
             replaced(text, "\"mig\": [",
                      "\"mig\": [{" + model + R"(, "memory_slices": 1, "compute_slices": 1, )" + profiles),
             "f.json");

@@ -7,6 +7,7 @@
 
 #include "example.hpp"
 #include "models.hpp"
+#include "texts.hpp"
 
 namespace vgpualloc {
 namespace {
@@ -235,7 +236,7 @@ TEST(require, names_what_the_catalog_lacks) {
 }
 
 TEST(merge, adds_and_replaces) {
-    const auto added = parse_mig_catalog(small_file(), "x.json");
+    const auto added = catalog_texts::parse_mig_catalog(small_file(), "x.json");
     ASSERT_TRUE(added.has_value()) << added.error().message();
     const auto with = merge(built_in_mig_catalog(), *added);
     ASSERT_TRUE(with.has_value());
@@ -253,7 +254,7 @@ TEST(merge, adds_and_replaces) {
 }
 
 TEST(merge, refuses_a_card_that_would_have_two_models) {
-    auto added = *parse_mig_catalog(small_file(), "x.json");
+    auto added = *catalog_texts::parse_mig_catalog(small_file(), "x.json");
     added.models.front().card_types = {"A30"};
     auto refused = merge(built_in_mig_catalog(), added);
     ASSERT_FALSE(refused.has_value());

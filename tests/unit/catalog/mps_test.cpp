@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "texts.hpp"
 #include "vgpualloc/catalog/mps.hpp"
 
 namespace vgpualloc {
@@ -41,7 +42,7 @@ TEST(mps_limits, every_limit_has_a_source) {
 TEST(mps_limits, a_wrong_file_is_refused_with_its_place) {
     const std::string good = R"({"schema": "vgpualloc-mps/1", "clients_unsaid": 48, "limits": [)"
                              R"({"clients_max": 60, "cuda_least": [13, 1], "provenance": {"*": "S:X"}}]})";
-    ASSERT_TRUE(parse_mps_limits(good, "m.json").has_value());
+    ASSERT_TRUE(catalog_texts::parse_mps_limits(good, "m.json").has_value());
     const std::vector<std::tuple<std::string, std::string, error_code>> changes{
         {"vgpualloc-mps/1", "vgpualloc-mps/2", error_code::unknown_name},
         {R"("clients_max": 60)", R"("clients_max": 0)", error_code::out_of_range},
@@ -55,7 +56,7 @@ TEST(mps_limits, a_wrong_file_is_refused_with_its_place) {
     for (const auto& [from, to, code] : changes) {
         std::string text = good;
         text.replace(text.find(from), from.size(), to);
-        const auto parsed = parse_mps_limits(text, "m.json");
+        const auto parsed = catalog_texts::parse_mps_limits(text, "m.json");
         ASSERT_FALSE(parsed.has_value()) << to;
         EXPECT_EQ(parsed.error().code, code) << parsed.error().message();
         EXPECT_NE(parsed.error().message().find("m.json"), std::string::npos);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "texts.hpp"
 #include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/explain/catalog.hpp"
 
@@ -43,7 +44,7 @@ TEST(power_catalog, every_value_has_a_source_that_is_listed) {
 }
 
 TEST(power_catalog, the_longest_text_that_stands_in_the_model_wins) {
-    const auto catalog = parse_power_catalog(
+    const auto catalog = catalog_texts::parse_power_catalog(
         power_file(R"({"key": "X1", "idle_w": 1, "busy_w": 2}, {"key": "X1-PRO", "idle_w": 3, "busy_w": 4},)"
                    R"({"key": "Y", "card_types": ["Z 9"], "busy_w": 5})"),
         "f.json");
@@ -59,7 +60,7 @@ TEST(power_catalog, the_longest_text_that_stands_in_the_model_wins) {
 
 TEST(power_catalog, says_what_is_wrong_with_a_file) {
     const auto message = [](const std::string& entries) {
-        return parse_power_catalog(power_file(entries), "f.json").error().message();
+        return catalog_texts::parse_power_catalog(power_file(entries), "f.json").error().message();
     };
     EXPECT_EQ(message(R"({"key": "A", "idle_w": 50, "busy_w": 40})"),
               "f.json: power 'A': busy_w: got '40', expected no less than idle_w, 50");
@@ -76,22 +77,24 @@ TEST(power_catalog, says_what_is_wrong_with_a_file) {
 
 TEST(power_catalog, files_add_and_replace_and_are_written_as_they_are_read) {
     const auto base = built_in_catalog();
-    const auto more = merge_file(base,
-                                 power_file(R"({"key": "T4", "idle_w": 11, "busy_w": 71, "provenance": {"*": "S:ME"}},)"
-                                            R"({"key": "G2", "idle_w": 25, "busy_w": 250})"),
-                                 "f.json");
+    const auto more = catalog_texts::merge_text(
+        base,
+        power_file(R"({"key": "T4", "idle_w": 11, "busy_w": 71, "provenance": {"*": "S:ME"}},)"
+                   R"({"key": "G2", "idle_w": 25, "busy_w": 250})"),
+        "f.json");
     ASSERT_TRUE(more.has_value()) << more.error().message();
     EXPECT_EQ(find_power(more->power, "T4")->idle_w, 11);
     EXPECT_EQ(find_power(more->power, "G2")->busy_w, 250);
     EXPECT_EQ(more->power.devices.size(), base.power.devices.size() + 1);
     EXPECT_EQ(more->mig.models.size(), base.mig.models.size());
     // openb's name for a board of which the catalog speaks under another name: the file wins.
-    const auto mine = merge_file(base, power_file(R"({"key": "V100M16", "idle_w": 1, "busy_w": 10})"), "f.json");
+    const auto mine =
+        catalog_texts::merge_text(base, power_file(R"({"key": "V100M16", "idle_w": 1, "busy_w": 10})"), "f.json");
     ASSERT_TRUE(mine.has_value()) << mine.error().message();
     EXPECT_EQ(find_power(mine->power, "V100M16")->busy_w, 10);
     EXPECT_EQ(find_power(mine->power, "V100M32")->busy_w, 300);
     EXPECT_FALSE(merge_file(base, power_file(R"({"key": "X", "card_types": ["L4"]})"), "f.json").has_value());
-    const auto again = merge_file({}, explaining::catalog_file(*more), "again.json");
+    const auto again = catalog_texts::merge_text({}, explaining::catalog_file(*more), "again.json");
     ASSERT_TRUE(again.has_value()) << again.error().message();
     EXPECT_EQ(again->power.devices, more->power.devices);
 }

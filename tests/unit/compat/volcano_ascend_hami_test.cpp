@@ -1,5 +1,5 @@
 // Volcano's Ascend devices in HAMi mode: what the recordings do not decide, and each quirk switched off.
-#include "vgpualloc/compat/volcano/ascend_hami.hpp"
+#include "compat/volcano/ascend_hami.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../catalog/texts.hpp"
 #include "dialect/support.hpp"
 #include "support.hpp"
 #include "vgpualloc/catalog/mig.hpp"
@@ -461,13 +462,14 @@ TEST(hami, gpus_keep_the_index_that_they_are_registered_with) {
 }
 
 TEST(hami, models_of_a_users_catalog_are_cut) {
-    const auto more = parse_mig_catalog(R"({"schema":"vgpualloc-catalog/1","sources":{"X":"our node"},"mig":[{
+    const auto more =
+        catalog_texts::parse_mig_catalog(R"({"schema":"vgpualloc-catalog/1","sources":{"X":"our node"},"mig":[{
         "key":"MY-GPU-24GB","memory_slices":4,"compute_slices":4,"card_types":["MY-GPU"],"provenance":{"*":"S:X"},
         "profiles":[{"name":"1g.6gb","kind":"core","profile_id":14,"compute_slices":1,"size":1,"starts":[0,1,2,3],
                      "max_instances":4,"memory_mib":5952,"sm":14,"provenance":{"*":"S:X"}},
                     {"name":"4g.24gb","kind":"core","profile_id":0,"compute_slices":4,"size":4,"starts":[0],
                      "max_instances":1,"memory_mib":24000,"sm":60,"provenance":{"*":"S:X"}}]}]})",
-                                        "mine.json");
+                                         "mine.json");
     ASSERT_TRUE(more.has_value()) << more.error().message();
     const auto catalog = merge(built_in_mig_catalog(), *more);
     ASSERT_TRUE(catalog.has_value());

@@ -139,6 +139,14 @@ TEST_F(input, gzip_streams_are_joined) {
     EXPECT_EQ(read_input(put("several", several))->text, "one\ntwo\n");
 }
 
+TEST_F(input, zeros_behind_gzip_fill_up_a_block_and_nothing_else_may_follow) {
+    const std::string filled = std::string{gzip_one} + std::string(500, '\0');
+    const auto read = read_input(put("tape.gz", filled));
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->text, "one\n");
+    EXPECT_FALSE(read_input(put("more.gz", filled + "x")));
+}
+
 TEST_F(input, gzip_that_is_not_whole_is_refused) {
     const std::string whole = zipped(std::string(1000, 'a') + "some text");
     for (std::size_t bytes = 2; bytes < whole.size(); ++bytes) {

@@ -358,6 +358,41 @@ TEST(live_cluster, an_explanation_is_of_what_would_be_decided) {
     EXPECT_THAT(refused.error().message(), HasSubstr("deviceshare.VGPUEnable: true"));
 }
 
+TEST(live_cluster, a_reservation_follows_its_device_when_others_are_no_longer_read) {
+    const auto npu = [](const std::string& uuid, const std::string& chip) {
+        return "    hami.io/node-register-" + chip + ": '[{\"id\":\"" + uuid +
+               "\",\"count\":7,\"devmem\":21527,\"devcore\":8,\"type\":\"" + chip +
+               "\",\"numa\":0,\"health\":true}]'\n";
+    };
+    const std::string node = "---\nkind: Node\nmetadata:\n  name: n\n  annotations:\n" + npu("B4-0", "Ascend910B4") +
+                             npu("P-0", "Ascend310P") +
+                             "status: {allocatable: {cpu: '64', memory: 512Gi, pods: '110'}}\n";
+    const auto live =
+        live_of(node + named_pod("p", "u", "huawei.com/Ascend310P: 1, huawei.com/Ascend310P-memory: 1024") +
+                named_pod("q", "v", "huawei.com/Ascend910B4: 1, huawei.com/Ascend910B4-memory: 1024"));
+    for (const char* const uid : {"u", "v"}) {
+        const auto opinion = live->reserve(uid, live->find_node("n"));
+        ASSERT_TRUE(opinion.fits()) << uid << " " << static_cast<int>(opinion.refusal.code);
+    }
+    const auto uuid_of = [&](const char* uid) {
+        const auto& where = live->booking_of(uid)->where;
+        return live->book().nodes().nodes[where.node.at()].devices[where.shares[0].device.at()].uuid;
+    };
+    ASSERT_EQ(uuid_of("u"), "P-0");
+    auto options = live->configured();
+    auto catalog = vgpualloc::built_in_catalog();
+    std::erase_if(catalog.ascend.chips, [](const auto& chip) { return chip.name == "Ascend910B4"; });
+    options.config = vgpualloc::make_dialect_config(catalog);
+    const auto dropped = live->configure(options);
+    ASSERT_TRUE(dropped) << dropped.error().message();
+    EXPECT_EQ(live->state_of("u"), live_pod_state::reserved);
+    EXPECT_EQ(uuid_of("u"), "P-0");
+    EXPECT_EQ(live->state_of("v"), live_pod_state::waiting);
+    ASSERT_EQ(dropped->size(), 1U);
+    EXPECT_EQ(dropped->front().message(),
+              "pod ns/q: got 'n', expected its devices there under the new configuration too; it waits again");
+}
+
 TEST(live_cluster, a_configuration_may_change_while_pods_run) {
     const auto live = live_of(two_nodes + gpu_node("m", card("M", "mig")) + named_pod("p", "u", vgpu(1, 3000)) +
                               named_pod("r", "v", vgpu(1, 1000), "n0", "volcano.sh/vgpu-ids-new: 'A,NVIDIA,1000,0:'"));

@@ -9,7 +9,7 @@
 
 #include "support.hpp"
 
-#include "vgpualloc/alloc/state_table.hpp"
+#include "alloc/state_table.hpp"
 #include "vgpualloc/dialect/openb.hpp"
 
 namespace vgpualloc {

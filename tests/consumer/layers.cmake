@@ -1,0 +1,45 @@
+# Every layer is configured, built and installed alone, in an empty folder, with its own packages and nothing else, on the layers
+# below it as they are installed; then a program uses it.
+# Usage: cmake -DROOT=CHECKOUT -DWORK=FOLDER -DGENERATOR=NAME -DCOMPILER=PATH -P layers.cmake
+file(REMOVE_RECURSE ${WORK})
+set(packages nlohmann_json yaml-cpp Boost Eigen3 fmt CLI11 GTest OpenSSL ZLIB CURL)
+set(packages_of_text nlohmann_json yaml-cpp)
+set(packages_of_plan Boost Eigen3)
+set(packages_of_kubernetes fmt yaml-cpp)
+set(packages_of_compat yaml-cpp)
+set(packages_of_c_api yaml-cpp)
+
+function(run what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${what} failed:\n${output}")
+  endif()
+endfunction()
+
+foreach(layer core text plan kubernetes compat c_api)
+  set(source ${ROOT}/libvgpualloc/${layer})
+  if(layer STREQUAL "text")
+    set(source ${ROOT}/formats/text)
+  endif()
+  set(without)
+  foreach(package IN LISTS packages)
+    if(NOT package IN_LIST packages_of_${layer})
+      list(APPEND without -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+    endif()
+  endforeach()
+  set(common -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0
+      -DCMAKE_UNITY_BUILD=ON -DCMAKE_PREFIX_PATH=${WORK}/prefix ${without})
+  # The first one comes with documents, which it is built on; the others stand on what is installed.
+  set(lower -DVGA_INSTALLED_LAYERS=ON)
+  if(layer STREQUAL "core")
+    set(lower)
+  endif()
+  run("configuring ${layer}" ${CMAKE_COMMAND} -S ${source} -B ${WORK}/${layer} ${common} ${lower})
+  run("building ${layer}" ${CMAKE_COMMAND} --build ${WORK}/${layer})
+  run("installing ${layer}" ${CMAKE_COMMAND} --install ${WORK}/${layer} --prefix ${WORK}/prefix)
+  run("configuring a program on ${layer}" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/layers -B ${WORK}/program_${layer}
+      ${common} -DLAYER=${layer})
+  run("building a program on ${layer}" ${CMAKE_COMMAND} --build ${WORK}/program_${layer})
+  run("the program on ${layer}" ${WORK}/program_${layer}/program)
+  message("${layer}: configured, built, installed and used alone")
+endforeach()
