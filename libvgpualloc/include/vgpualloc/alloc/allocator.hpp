@@ -38,8 +38,8 @@ struct scored_placement : placement {
 
 /// Decides placements on one ledger. Placing a pod changes one node, and so does most of what happens to a cluster, so
 /// per class of requests a tree keeps every node's score and a decision re-scores only the nodes that changed since the
-/// class was last asked for (DESIGN §5). Gives the decisions of reference_allocator, always; asks it about nodes where
-/// it matters which device it is (uuids, tags, link groups, parts that fall short, positional policies).
+/// class was last asked for (docs/algorithms.md). Gives the decisions of reference_allocator, always; asks it about
+/// nodes where it matters which device it is (uuids, tags, link groups, parts that fall short, positional policies).
 ///
 /// The ledger may be changed by anyone between calls: the allocator reads its log. Ledger and policies must outlive the
 /// allocator and stay where they are. Deciding changes neither ledger nor cluster. Not thread-safe.
