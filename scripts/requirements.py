@@ -205,8 +205,9 @@ def page(rows, labels, verdicts):
         return "<br>".join(parts + ([row["open"]] if "open" in row else [])) or "**none**"
 
     statements = sum(row["kind"] != "check" for row in rows)
-    lines += ["", f"The seeds make {statements} statements. Where no test has the label of one, the last column names the",
-              "page or the tests that show it, or says that nothing does yet."]
+    lines += ["", f"The project began with {statements} statements about what it should do. They come from five documents,",
+              "numbered 000 to 004, which are not part of the repository; the column *source* gives the numbers. Where no test",
+              "has the label of a statement, the last column names the page or the tests that show it, or says that nothing does yet."]
     for kind, title in KINDS.items():
         of_kind = [row for row in rows if row["kind"] == kind]
         good = [row for row in of_kind if shown(row) and all(verdicts.get(key) == "passed" for key in shown(row))]
@@ -214,7 +215,7 @@ def page(rows, labels, verdicts):
         rest = len(of_kind) - len(good) - nothing
         lines += ["", f"## {title}: kind `{kind}`", "", f"{len(of_kind)} in all: {len(good)} have labelled tests, all of which pass; "
                   f"{rest} are shown by what the last column names; of {nothing} nothing is shown.", "",
-                  "| id | seeds | statement | shown by |", "|---|---|---|---|"]
+                  "| id | source | statement | shown by |", "|---|---|---|---|"]
         lines += [f"| {row['id']} | {row['seeds']} | {row['statement']} | {cell(row)} |" for row in of_kind]
     return "\n".join(lines) + "\n"
 

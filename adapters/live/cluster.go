@@ -13,8 +13,8 @@ import (
 	"vgpualloc.example/adapters/vga"
 )
 
-// Cluster is told what there is, asked, and booked on. Any number of goroutines may use it at once; what they do to it
-// happens in one order, which is that of the decision log.
+// Cluster receives object updates, answers placement queries and records reservations. Any number of goroutines may use
+// it at once; their calls take effect in one order, which is that of the decision log.
 type Cluster struct {
 	mutex sync.Mutex
 	core  *vga.Cluster

@@ -88,7 +88,7 @@ class ShowTest(CliTest):
         self.assertRegex(self.shown("mig", "H20-96GB"), r"\n1g\.12gb +19\* +1 +1\* +unknown +unknown +unknown +7\* ")
         self.assertRegex(self.shown("ascend", "910A"), r"\nvir02 +2184 +2 +unknown +15\n")
 
-    def test_sources_are_documents_that_anybody_can_follow(self):  # FINDINGS 39
+    def test_sources_are_documents_that_anybody_can_follow(self):
         for arguments in (["--json"], ["mig", "--json"], ["ascend", "--json"], ["power", "--json"]):
             text = self.shown(*arguments)
             for word in ("find_string", "user seed", "corpus", "SPEC-", "SEED"):

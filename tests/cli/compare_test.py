@@ -95,7 +95,7 @@ class CompareTest(CliTest):
         self.assertIn("All pods run under every policy, and none waits: no winner.", result.stdout)
 
     def test_a_small_lead_is_no_win(self):
-        """FINDINGS 8c: best_fit is 0.29 points ahead here, and with another seed behind."""
+        """best_fit is 0.29 points ahead here, and with another seed behind."""
         lists = self.root / "lists"
         self.assert_done(self.vgpusim("generate", SOURCE / "traces" / "models" / "quickstart.json", "--nodes", "16",
                                       "--load", "1.1", "--seed", "7", "--out", lists))
@@ -133,7 +133,7 @@ class CompareTest(CliTest):
             self.assertIn(policy, page)
 
     def test_nothing_of_an_earlier_comparison_stays(self):
-        """FINDINGS 37: folders of policies that are no longer compared, and the files of a run, lay beside the report."""
+        """Folders of policies that are no longer compared, and the files of a run, lay beside the report."""
         lists = ["--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv", "--out", self.out]
         self.assert_done(self.vgpusim("run", *lists))
         self.assert_done(self.compare(policies=["fgd", "random", "binpack"]))
@@ -147,7 +147,7 @@ class CompareTest(CliTest):
         self.assertEqual(self.present(self.out), OUTPUTS)
 
     def test_a_pipe_in_place_of_an_output_is_written_and_never_read(self):
-        """F23: the program looked for an earlier comparison in the pipe and waited there for ever."""
+        """The program looked for an earlier comparison in the pipe and waited there for ever."""
         for earlier in (False, True):
             for name in COMPARED:
                 with self.subTest(name=name, earlier=earlier):
@@ -163,7 +163,7 @@ class CompareTest(CliTest):
                     self.assertTrue((self.out / name).is_fifo())
 
     def test_what_is_not_ours_stays(self):
-        """FINDINGS 37: only what says that a run has written it is removed."""
+        """Only what says that a run has written it is removed."""
         self.assert_done(self.compare(policies=["fgd", "random"]))
         theirs = {"out/pods.csv": "name,x\n", "out/notes.txt": "x", "out/random/mine.csv": "x", "out/spread/pods.csv": "x",
                   "out/fgd.bak/summary.json": "{}", "out/summary.json": "{}"}

@@ -83,7 +83,7 @@ class DeparturesTest(CliTest):
         self.assertEqual(rows[-1], "8:2000:0")
 
     def test_means_and_the_peak_are_the_headline(self):
-        """FINDINGS 8a: the cluster is empty at the end, and that is not what the run says of it."""
+        """The cluster is empty at the end, and that is not what the run says of it."""
         self.replay(["a 1 1000 10 20", "b 1 500 30 50", "c 1 500 35 40"])
         gpu = self.summary()["gpu"]
         self.assertEqual((gpu["allocation_ratio"], gpu["allocation_peak_ratio"]), (0.0, 1.0))
@@ -107,7 +107,7 @@ class DeparturesTest(CliTest):
         self.assertEqual(self.summary()["fault_domains"], {"shared": 1, "containers_max": 2})
 
     def test_the_offered_load(self):
-        """FINDINGS 8d: rate of arrival x duration x GPUs asked for, of all GPUs; and a knob that sets it."""
+        """Rate of arrival x duration x GPUs asked for, of all GPUs; and a knob that sets it."""
         pods = ["a 1 1000 10 20", "b 1 500 30 50", "c 1 500 35 40"]
         offered = (10 + 0.5 * 20 + 0.5 * 5) / 25
         self.replay(pods)

@@ -70,7 +70,7 @@ class NodesTest(CliTest):
     def reasons(self, document):
         return {entry["name"]: entry["fits"] or entry["reason"]["text"] for entry in document["nodes"]}
 
-    def test_only_nodes_that_offer_the_resource(self):  # FINDINGS 1, 2
+    def test_only_nodes_that_offer_the_resource(self):
         volcano = volcano_node("volcano", f"GPU-t,10,81920,{A100},true,hami-core:")
         objects = [volcano, hami_node("zero", offered="0"), hami_node("absent", offered="0"), hami_node("good")]
         del objects[2]["status"]["allocatable"]["nvidia.com/gpu"]
@@ -93,7 +93,7 @@ class NodesTest(CliTest):
         self.assertEqual(document["not_considered"],
                          ["how much of a resource is left, only whether a node offers it: example.com/rdma"])
 
-    def test_npus_and_cce_are_offered_too(self):  # FINDINGS 2
+    def test_npus_and_cce_are_offered_too(self):
         register = {"hami.io/node-register-Ascend310P": json.dumps(
             [{"id": "N0", "index": 0, "count": 7, "devmem": 21527, "devcore": 8, "type": "Ascend310P", "health": True}])}
         asks = pod("w", {"huawei.com/Ascend310P": "1", "huawei.com/Ascend310P-memory": "2000"})
@@ -104,7 +104,7 @@ class NodesTest(CliTest):
         asks = pod("w", {"volcano.sh/gpu-mem.128Mi": "8"}, spec={"schedulerName": "volcano"})
         self.assertEqual(self.explain(node("n", cce), asks)["choice"]["node"], "n")
 
-    def test_nvidias_own_plugin(self):  # FINDINGS 3
+    def test_nvidias_own_plugin(self):
         labels = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.memory": "81920"}
         plain = node("plain", {"nvidia.com/gpu": "4"}, labels=labels)
         document = self.explain(plain, pod("runs", {"nvidia.com/gpu": "2"}, where="plain"), pod("w", WHOLE))
@@ -133,7 +133,7 @@ class NodesTest(CliTest):
         self.assert_done(validated)
         self.assertIn("nvidia: 4 x NVIDIA-A100-SXM4-80GB, 81920 MiB, mode exclusive", validated.stdout)
 
-    def test_gpus_that_failed_are_capacity_only(self):  # FINDINGS 3
+    def test_gpus_that_failed_are_capacity_only(self):
         failing = node("n", {"nvidia.com/gpu": "1"}, capacity={"nvidia.com/gpu": "2"})
         document = self.explain(failing, pod("a", WHOLE, where="n"), pod("w", WHOLE))
         self.assertEqual([device["healthy"] for device in document["nodes"][0]["devices"]], [True, False])
@@ -143,7 +143,7 @@ class NodesTest(CliTest):
         self.assertIn("allocatable nvidia.com/gpu: got '1025', expected a whole number up to 1024", wrong.stdout)
 
     def test_what_dra_gives_is_named(self):
-        """F14: a pod whose resource a DeviceClass stands for was told too_few_devices, and nothing of DRA."""
+        """A pod whose resource a DeviceClass stands for was told too_few_devices, and nothing of DRA."""
         by_dra = [{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu.nvidia.com"},
                    "spec": {"extendedResourceName": "nvidia.com/gpu"}},
                   {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "n-gpu.nvidia.com-x"},
@@ -158,7 +158,7 @@ class NodesTest(CliTest):
         self.assertEqual(self.explain(node("n", {"nvidia.com/gpu": "1"}), pod("w", WHOLE))["not_considered"], [])
 
     def test_another_scheduler_is_named(self):
-        """F16: only CCE's pods were looked at."""
+        """Only CCE's pods were looked at."""
         limits = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "1000", "volcano.sh/vgpu-cores": "10"}
         objects = [volcano_node("n", f"GPU-t,10,81920,{A100},true,hami-core:")]
         other = "spec.schedulerName: got 'default-scheduler', and of dialect volcano_vgpu only volcano, or a scheduler that asks vgpualloc, chooses devices"
@@ -167,7 +167,7 @@ class NodesTest(CliTest):
             self.assertEqual(self.explain(*objects, pod("w", limits, spec=spec))["not_considered"], [])
 
     def test_a_node_has_all_its_reasons_with_numbers(self):
-        """F17: only the first was told, and whole GPUs that are taken had no numbers."""
+        """Only the first was told, and whole GPUs that are taken had no numbers."""
         full = node("full", {"nvidia.com/gpu": "8", "cpu": "16"}, labels={"zone": "a"})
         objects = [full, pod("r", {"nvidia.com/gpu": "8", "cpu": "15"}, where="full")]
         wanted = {"nvidia.com/gpu": "4", "cpu": "4"}
@@ -185,7 +185,7 @@ class NodesTest(CliTest):
         self.assertEqual((entry["reason"]["text"], entry["also"]), ("too_few_devices: wanted 4 devices, available 3 devices", []))
 
     def test_what_keeps_pods_off_a_node_hides_no_device_that_is_taken(self):
-        """F17: of such nodes only what keeps the pod off was told."""
+        """Of such nodes only what keeps the pod off was told."""
         also = ["device_taken_whole: wanted 2 devices, available 0 devices"]
         cases = {"taint_not_tolerated": {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}},
                  "node_unschedulable": {"spec": {"unschedulable": True}},
@@ -202,7 +202,7 @@ class NodesTest(CliTest):
             self.assertEqual([reason["text"] for reason in entry["also"]], told, (running, wanted))
 
     def test_devices_that_are_short_of_different_amounts_are_all_told(self):
-        """F17: where one card is short of memory and another of cores, only one of both was told."""
+        """Where one card is short of memory and another of cores, only one of both was told."""
         objects = [hami_node("n", ["GPU-0", "GPU-1"], spec={"unschedulable": True}), pod("a", PART, has("GPU-0", 80000, 10), "n"),
                    pod("b", PART, has("GPU-1", 1000, 70), "n")]
         told = ["insufficient_device_memory: wanted 3000 MiB, available 1920 MiB", "insufficient_device_cores: wanted 50 %, available 30 %"]
@@ -214,7 +214,7 @@ class NodesTest(CliTest):
         self.assertEqual([reason["text"] for reason in [entry["reason"], *entry["also"]]], told)
         self.assertEqual([reason["device"] for reason in [entry["reason"], *entry["also"]]], ["GPU-0", "GPU-1"])
 
-    def test_mig_instances_of_nvidias_plugin(self):  # FINDINGS 3
+    def test_mig_instances_of_nvidias_plugin(self):
         resource = "nvidia.com/mig-3g.20gb"
         mixed = node("n", {resource: "2", "nvidia.com/mig-1g.5gb": "1"},
                      labels={resource + ".memory": "19968", "nvidia.com/mig.strategy": "mixed"})
@@ -233,7 +233,7 @@ class NodesTest(CliTest):
             "nvidia.com/mig.strategy": "single", "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"})
         self.assertIn("c gets of device 0 (n/gpu/0): mig 1g.5gb, instance 0", self.text(single, pod("w", WHOLE)))
 
-    def test_shared_gpus_that_are_no_whole_ones_are_called_shared(self):  # FINDINGS 3
+    def test_shared_gpus_that_are_no_whole_ones_are_called_shared(self):
         labels = {"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.replicas": "3",
                   "nvidia.com/gpu.sharing-strategy": "mps"}
         for resource in "nvidia.com/gpu", "nvidia.com/gpu.shared":
@@ -256,13 +256,13 @@ class NodesTest(CliTest):
             full = [*objects, *(pod(f"q{i}", {resource: "1"}, where="n") for i in range(3))]
             self.assertIsNone(self.explain(*full, pod("w", {resource: "1"}))["choice"]["node"])
 
-    def test_gpus_of_a_sharing_system_are_counted_once(self):  # FINDINGS 3
+    def test_gpus_of_a_sharing_system_are_counted_once(self):
         both = volcano_node("n", f"GPU-t,10,81920,{A100},true,hami-core:")
         both["status"]["allocatable"]["nvidia.com/gpu"] = "1"
         document = self.explain(both, pod("w", VGPU))
         self.assertEqual([device["dialect"] for device in document["nodes"][0]["devices"]], ["volcano_vgpu"])
 
-    def test_several_configurations_add_up(self):  # FINDINGS 23
+    def test_several_configurations_add_up(self):
         volcano = self.write("volcano.yaml", json.dumps({"nvidia": {
             "resourceCountName": "example.com/vgpu", "resourceMemoryName": "example.com/memory", "gpuMemoryFactor": 1}}))
         ascend = self.write("ascend.yaml", json.dumps({"vnpus": [NPU]}))
@@ -290,7 +290,7 @@ class NodesTest(CliTest):
                       result.stdout)
         self.assertIn(f"note: {ascend} switches off", self.text(hami_node("n"), pod("w", PART), flags=["--config", ascend]))
 
-    def test_mig_without_a_geometry(self):  # FINDINGS 7
+    def test_mig_without_a_geometry(self):
         catalog = volcano_node("n", f"GPU-m,7,81920,{A100},true,mig:")
         objects = [catalog, pod("runs", VGPU, {"volcano.sh/vgpu-ids-new": "GPU-m[1g.10gb-0],NVIDIA,8000,0:"}, "n")]
         asks = pod("w", {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "9000"}, {"volcano.sh/vgpu-mode": "mig"})
@@ -312,13 +312,13 @@ class NodesTest(CliTest):
         hami = node("n", {"nvidia.com/gpu": "7"}, {"hami.io/node-nvidia-register": gpus(["G"], "mig")})
         self.assertIn("placements of the catalog for A100-80GB", self.text(hami, pod("w", PART)))
 
-    def test_a_mode_that_is_not_known(self):  # FINDINGS 7
+    def test_a_mode_that_is_not_known(self):
         unknown = volcano_node("n", f"GPU-m,7,81920,{A100},true,turbo:GPU-n,7,81920,{A100},true,hami-core:")
         document = self.explain(unknown, pod("w", VGPU))
         self.assertIn("card 0 mode: got 'turbo', expected hami-core, mig or mps", document["warnings"][0]["message"])
         self.assertEqual([share["uuid"] for share in document["choice"]["shares"]], ["GPU-n"])
 
-    def test_what_cannot_be_read_lets_nobody_in(self):  # FINDINGS 1
+    def test_what_cannot_be_read_lets_nobody_in(self):
         for spec in {"unschedulable": "maybe"}, {"taints": "x"}, {"taints": [{"key": "a", "effect": "Never"}]}, "x":
             document = self.explain(hami_node("n", spec=spec), pod("w", PART))
             self.assertIsNone(document["choice"]["node"], spec)
@@ -326,11 +326,11 @@ class NodesTest(CliTest):
         unready = hami_node("n", conditions=[{"type": "Ready", "status": "perhaps"}])
         self.assertIn("condition Ready of the node cannot be read", self.text(unready, pod("w", PART)))
 
-    def test_a_pod_on_a_node_that_is_not_there(self):  # FINDINGS 21
+    def test_a_pod_on_a_node_that_is_not_there(self):
         result = self.vgpusim("explain", self.cluster(hami_node("n"), pod("w", PART, where="n9")), "--pod", "w")
         self.assert_refused(result, "bound to n9, which is not among the nodes")
 
-    def test_the_answer_comes_first_and_nodes_that_are_alike_are_one_line(self):  # F36
+    def test_the_answer_comes_first_and_nodes_that_are_alike_are_one_line(self):
         """What refuses 30 nodes is a line; devices are those of the nodes between which is chosen."""
         full = [hami_node(f"full-{i:02}", [f"GPU-{i:02}"]) for i in range(30)]
         users = [pod(f"r{i:02}", PART, has(f"GPU-{i:02}", 80000 - i), where=f"full-{i:02}") for i in range(30)]
@@ -347,7 +347,7 @@ class NodesTest(CliTest):
         self.assertEqual(len(re.findall(r"(?m)^full-03 ", one)), 2)
         self.assertEqual(len(re.findall(r"(?m)^full-", one)), 2)
 
-    def test_where_nothing_fits_the_devices_are_those_of_the_closest_node(self):  # F36
+    def test_where_nothing_fits_the_devices_are_those_of_the_closest_node(self):
         """Neither a node without a GPU nor one that lacks several things, but the one with the most of what is wanted."""
         picky = hami_node("picky", ["GPU-p"], spec={"taints": [{"key": "team", "value": "a", "effect": "NoSchedule"}]})
         nodes = [node("cpu", {}), picky, hami_node("a", ["GPU-a"]), hami_node("b", ["GPU-b"])]
@@ -360,14 +360,14 @@ class NodesTest(CliTest):
         self.assertTrue(any("(b comes closest): insufficient_device_memory: wanted 3000 MiB, available 2420 MiB" in line
                             for line in lines), lines)
 
-    def test_warnings_are_few(self):  # FINDINGS 21
+    def test_warnings_are_few(self):
         objects = [hami_node("n"), pod("w", PART)] + [pod(f"b{i:03}", PART, where="n") for i in range(50)]
         text = self.text(*objects)
         self.assertEqual(text.count("warning: "), 21)
         self.assertIn("warning: 30 more like these of annotations (--json has all)", text)
         self.assertEqual(len(self.explain(*objects)["warnings"]), 50)
         file = self.cluster(*objects)
-        for command, *flags in (["whatif"], ["plan", "--pod", "d/w"], ["snapshot"]):  # F37
+        for command, *flags in (["whatif"], ["plan", "--pod", "d/w"], ["snapshot"]):
             with self.subTest(command=command):
                 done = self.vgpusim(command, file, *flags)
                 self.assert_done(done)
@@ -376,7 +376,7 @@ class NodesTest(CliTest):
                 told = json.loads(self.vgpusim(command, file, *flags, "--json").stdout)
                 self.assertEqual(len(told.get("warnings", told.get("differences"))), 50)
 
-    def test_pods_whose_use_is_not_known(self):  # FINDINGS section 5
+    def test_pods_whose_use_is_not_known(self):
         cce = node("n", {"volcano.sh/gpu-mem.128Mi": "128", "volcano.sh/gpu-core.percentage": "100"})
         asks = {"volcano.sh/gpu-mem.128Mi": "8"}
         spec = {"schedulerName": "volcano"}
@@ -393,7 +393,7 @@ class NodesTest(CliTest):
             self.assertIn(refused.stderr.split("spec.schedulerName")[1].strip(),
                           self.vgpusim("validate", self.cluster(asks)).stdout)
 
-    def test_hamis_ranking(self):  # FINDINGS 21
+    def test_hamis_ranking(self):
         objects = [hami_node("idle", ["GPU-i0", "GPU-i1"]), hami_node("busy", ["GPU-b0", "GPU-b1"]),
                    pod("runs", PART, has("GPU-b0", 3000), "busy")]
         chosen = {}
@@ -413,7 +413,7 @@ class NodesTest(CliTest):
         text = self.text(*objects, pod("w", PART))
         self.assertIn("policy hami: as HAMi ranks: nodes binpack (HAMi's default of flag node-scheduler-policy), GPUs spread "
                       "(HAMi's default of flag gpu-scheduler-policy)", text)
-        # The score of SPEC-hami-recorded 5.2: 10 x (1/20 + 0/200 + 3000/163840).
+        # HAMi's score: 10 x (1/20 + 0/200 + 3000/163840).
         scores = {entry["name"]: entry["score"] for entry in self.explain(*objects, pod("w", PART))["nodes"]}
         self.assertAlmostEqual(scores["busy"], 10 * (1 / 20 + 3000 / 163840), places=6)
         self.assertEqual(scores["idle"], 0)
@@ -427,7 +427,7 @@ class NodesTest(CliTest):
         self.assertEqual(document["policy"], "fgd")
         self.assertIn("(the default; how Volcano ranks is what --scheduler-config says)", document["ranking"])
 
-    def test_of_equal_gpus_the_numa_node_decides(self):  # FINDINGS 21
+    def test_of_equal_gpus_the_numa_node_decides(self):
         objects = [hami_node("n", ["GPU-0", "GPU-1", "GPU-2"])]
         register = json.loads(objects[0]["metadata"]["annotations"]["hami.io/node-nvidia-register"])
         for numas, uuid in ((0, 0, 0), "GPU-2"), ((0, 1, 0), "GPU-1"), ((3, 1, 3), "GPU-2"), ((2, -1, 1), "GPU-0"):
@@ -441,7 +441,7 @@ class NodesTest(CliTest):
         document = self.explain(*objects, pod("w", PART, {"hami.io/gpu-scheduler-policy": "numa,binpack"}))
         self.assertIn("that NUMA nodes come first", document["not_considered"][0])
 
-    def test_weights_of_hamis_ranking(self):  # FINDINGS 21
+    def test_weights_of_hamis_ranking(self):
         objects = [hami_node("n", ["GPU-0", "GPU-1"]), pod("a", PART, has("GPU-0", 3000), "n"),
                    pod("b", PART, has("GPU-0", 100), "n"), pod("c", PART, has("GPU-1", 40000), "n")]
         for weights, uuid in ("slot=1,core=0,memory=0", "GPU-1"), ("slot=0, core=0,memory=1", "GPU-0"):
@@ -452,12 +452,12 @@ class NodesTest(CliTest):
             self.assert_refused(self.vgpusim("explain", self.cluster(*objects_bad), "--pod", "w"),
                                 "hami.io/device-scoring-weights", "HAMi schedules the pod nowhere")
 
-    def test_nothing_is_said_of_what_is_not_there(self):  # FINDINGS 1, 21
+    def test_nothing_is_said_of_what_is_not_there(self):
         document = self.explain(hami_node("n"), pod("runs", PART, has("GPU-a", 3000), "n"), pod("w", PART))
         self.assertEqual(document["not_considered"], [])
         self.assertNotIn("not considered", self.text(hami_node("n"), pod("w", PART)))
 
-    def test_what_was_not_considered(self):  # FINDINGS 1, 21
+    def test_what_was_not_considered(self):
         term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
         anti = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
         objects = [
@@ -481,7 +481,7 @@ class NodesTest(CliTest):
         text = self.text(*objects)
         self.assertTrue(text.endswith("\nnot considered, although it is there:\n  " + "\n  ".join(expected) + "\n"), text)
 
-    def test_a_thousand_nodes(self):  # FINDINGS 21, 22
+    def test_a_thousand_nodes(self):
         objects = [hami_node(f"n{i:04}", [f"GPU-{i}-{k}" for k in range(8)], "80") for i in range(500)]
         objects += [node(f"p{i:04}", {"nvidia.com/gpu": "8"}) for i in range(500)]
         objects += [pod(f"r{i:04}", {"nvidia.com/gpu": "7"}, where=f"p{i:04}") for i in range(500)]

@@ -175,7 +175,7 @@ class ExplainTest(CliTest):
         self.assertRegex(one, r"(?m)^core-1 +no +" + refusal)
         self.assertNotRegex(one, r"(?m)^core-0 ")
 
-    def test_one_of_something_has_no_plural(self):  # FINDINGS 41
+    def test_one_of_something_has_no_plural(self):
         text = self.explain("default/waits", cluster=self.write("one.yaml", node("n1", {}, {}) + waiting(
             {"volcano.sh/vgpu-number": 1}, name="waits")))
         self.assertIn("0/1 nodes are available: 1 too_few_devices.", text)  # as kubectl has it
@@ -233,7 +233,7 @@ class ExplainTest(CliTest):
         own = self.write("mine.json", OWN_CATALOG)
         document = self.own(objects, "--file", own)
         [doubt] = document["warnings"]
-        self.assertIn("placements of the catalog for MY-GPU-24GB", doubt["message"])  # FINDINGS 7
+        self.assertIn("placements of the catalog for MY-GPU-24GB", doubt["message"])
         self.assertEqual(document["nodes"][0]["devices"][0]["memory_used_mib"], 5952)
         [share] = document["choice"]["shares"]
         self.assertEqual((share["part"]["name"], share["part"]["memory_mib"]), ("1g.6gb", 5952))
@@ -307,7 +307,7 @@ class ExplainTest(CliTest):
         limits = {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 3000}
         only_hami = hami_node(gpu("GPU-0", "NVIDIA A100-SXM4-40GB"))
         refused = self.own(only_hami + waiting(limits))["nodes"][0]["reason"]
-        self.assertEqual(refused["code"], "resource_not_offered")  # FINDINGS 2
+        self.assertEqual(refused["code"], "resource_not_offered")
         both = only_hami.replace('"nvidia.com/gpu": "14"', '"volcano.sh/vgpu-number": "4", "volcano.sh/vgpu-memory": "9"')
         document = self.own(both + waiting(limits))
         self.assertEqual((document["choice"]["node"], document["choice"]["annotations"]), ("n1", {}))
@@ -426,7 +426,7 @@ class ExplainTest(CliTest):
                 self.assert_refused(self.vgpusim("explain", self.write("own.yaml", objects), "--pod", "q"), "container c0",
                                     resource)
 
-    def test_every_pod_of_a_file_is_answered(self):  # FINDINGS 11
+    def test_every_pod_of_a_file_is_answered(self):
         objects = waiting({"nvidia.com/gpu": 1}, name="one") + "---\n" + json.dumps({
             "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 3, "template": {
                 "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}}})

@@ -144,7 +144,7 @@ class FetchTest(CliTest):
         self.assertEqual(self.fetch().stdout, f"{self.file}: downloaded\n")
 
     def test_a_link_is_followed_and_nothing_but_a_regular_file_is_replaced(self):
-        """F23: the new file was renamed over whatever had its name."""
+        """The new file was renamed over whatever had its name."""
         self.out.mkdir(parents=True)
         target = self.root / "elsewhere.csv"
         target.write_bytes(b"old")
@@ -350,7 +350,7 @@ class FetchTest(CliTest):
         result = self.run_vgpusim()
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("openb", result.stdout)
-        for arguments in (["--list"], ["openb", "--list"]):  # F39
+        for arguments in (["--list"], ["openb", "--list"]):
             listed = self.run_vgpusim(*arguments)
             self.assertEqual((listed.returncode, listed.stdout, listed.stderr), (0, result.stdout, ""))
         [openb] = json.loads(self.run_vgpusim("--json").stdout)["traces"]
@@ -438,7 +438,7 @@ class FetchTest(CliTest):
         self.assert_error_line(self.run_vgpusim("small", "--list", listed), 2, "--out")
 
     def test_a_server_that_says_nothing_is_told_of(self):
-        """FINDINGS 38: how long has nothing come, and for how long is it waited for."""
+        """How long has nothing come, and for how long is it waited for."""
         with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, as the system does, and never answers
             entry = {**self.entry(), "url": f"http://127.0.0.1:{silent.getsockname()[1]}/x"}
             main_end, terminal = pty.openpty()

@@ -32,7 +32,7 @@ class GenerateTest(CliTest):
         self.assertNotEqual(self.written("--seed", "1")["pods.csv"], self.written("--seed", "2")["pods.csv"])
 
     def test_an_offered_load(self):
-        """FINDINGS 8d: what the two lists offer, counted here, is what was asked for, and `run` says so too."""
+        """What the two lists offer, counted here, is what was asked for, and `run` says so too."""
         for load in (0.05, 0.9, 2.5):
             result = self.generate("--pods", "3000", "--offered-load", load, "--seed", "3", "--json")
             self.assert_done(result)

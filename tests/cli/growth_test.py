@@ -1,4 +1,4 @@
-"""FINDINGS 22: time grows with the size of an input, not with its square."""
+"""Time grows with the size of an input, not with its square."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""FINDINGS 31, B3, B6: inputs from standard input, pipes and gzip files, for every command that reads one."""
+"""Inputs from standard input, pipes and gzip files, for every command that reads one."""
 
 import gzip
 import hashlib
@@ -120,7 +120,7 @@ class InputTest(CliTest):
         self.assert_error_line(result, 2, "-:1: empty; expected a header line")
 
     def test_checksums_are_of_the_bytes_that_were_read(self):
-        """B3: they were of a second reading, which a pipe does not have."""
+        """Checksums were of a second reading, which a pipe does not have."""
         nodes, packed = self.write("n", NODES), self.write("p.gz", gzip.compress(PODS.encode()))
         fifo = self.root / "fifo"
         os.mkfifo(fifo)
@@ -143,7 +143,7 @@ class InputTest(CliTest):
         self.assert_refused(self.given(bomb, "validate", "-"), "-: gzip: expected at most 256 MiB of text")
 
     def test_texts_as_other_programs_write_them(self):
-        """B6: flow style and joined JSON values; CRLF and a byte order mark."""
+        """Flow style and joined JSON values; CRLF and a byte order mark."""
         one, two = json.dumps(POD), json.dumps({**POD, "metadata": {"name": "q"}}, indent=2)
         flow = "{apiVersion: v1, kind: Pod, metadata: {name: f}, spec: {containers: [{name: c}]}}\n"
         block = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: b\nspec:\n  containers:\n  - name: c\n"
@@ -156,7 +156,7 @@ class InputTest(CliTest):
                     self.assertEqual([entry["name"] for entry in json.loads(result.stdout)["objects"]], names)
 
     def test_stray_commas_end(self):
-        """B1: one comma made a YAML parser produce documents for ever."""
+        """One comma made a YAML parser produce documents for ever."""
         for text in (",", "---\n, b\n", ",\n" + CONFIG.decode(), "a: 1\n---\n,"):
             name = self.write("c.yaml", text)
             for command in (["validate", name], ["explain", name, "--pod", "p"],
@@ -164,7 +164,7 @@ class InputTest(CliTest):
                 self.assert_refused(self.vgpusim(*command), "c.yaml:")
 
     def test_limits_hold_while_a_text_is_parsed(self):
-        """B7: six megabytes of small values took eleven seconds before they were refused."""
+        """Six megabytes of small values took eleven seconds before they were refused."""
         for name, text in (("a.yaml", "a: [" + "1," * 3_000_000 + "1]"), ("a.json", "[" + "1," * 11_000_000 + "1]"),
                            ("b.yaml", "a: " + "[" * 100 + "]" * 100), ("b.json", "[" * 300_000)):
             self.assert_refused(self.vgpusim("validate", self.write(name, text)), name + ":1: ", "at most")

@@ -41,7 +41,6 @@ class ListingsTest(CliTest):
             self.assertIn(command, overview)
 
     def test_help_shows_values_defaults_and_examples(self):
-        """FINDINGS 33"""
         for command, words in (("explain", ["CLUSTER FILE", "--pod POD|FILE", "--node NODE", "--policy POLICY", "--config FILE"]),
                                ("validate", ["FILE ... ", "--config FILE", "--scheduler-config FILE", "--file FILE"])):
             text = self.vgpusim(command, "--help").stdout
@@ -78,13 +77,13 @@ class ListingsTest(CliTest):
                     self.assert_done(self.vgpusim(*words, "--out", self.out, cwd=SOURCE))
 
     def test_help_of_a_command_that_is_not(self):
-        """FINDINGS 33: which there are."""
+        """Which there are."""
         for arguments in (["frobnicate"], ["frobnicate", "--help"], ["help", "frobnicate"]):
             self.assert_refused(self.vgpusim(*arguments), "'frobnicate'", "one of run, compare", "explain", "dialects")
         self.assertEqual(self.vgpusim("help").stdout, self.vgpusim("--help").stdout)
 
     def test_seeds_are_taken_alike(self):
-        """FINDINGS 34: -1 and 2^64 - 1 are the same 64 bits, for every command that draws."""
+        """-1 and 2^64 - 1 are the same 64 bits, for every command that draws."""
         pods = self.write("cluster.yaml", (SOURCE / "tests/data/explain/cluster.yaml").read_text())
         commands = (lambda seed: self.vgpusim("generate", SOURCE / "traces/models/quickstart.json", "--pods", "50",
                                               "--seed", seed, "--out", self.root / "lists"),
@@ -154,7 +153,7 @@ class ListingsTest(CliTest):
         self.assertEqual(self.present(), [])
 
     def test_output_that_cannot_be_printed(self):
-        """FINDINGS 36: a full disk behind standard output is an error of one line, not silence, for all that prints."""
+        """A full disk behind standard output is an error of one line, not silence, for all that prints."""
         pod = self.write("pod.yaml", "{kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}")
         for arguments in (["run", "--nodes", QUICKSTART / "nodes.csv", "--pods", QUICKSTART / "pods.csv", "--out", self.out,
                            "--json"], ["catalog", "--json"], ["catalog"], ["--help"], ["--version"], ["run", "--help"],
@@ -165,7 +164,7 @@ class ListingsTest(CliTest):
                 self.assert_error_line(result, 1, "vgpusim: standard output: cannot be written")
 
     def test_files_that_cannot_be_written(self):
-        """FINDINGS 36: a disk that is full is nobody's bad input, and leaves nothing behind."""
+        """A disk that is full is nobody's bad input, and leaves nothing behind."""
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))  # and SIGXFSZ as it is by default
 

@@ -35,7 +35,7 @@ class ManifestsTest(CliTest):
                     amounts[resource].append(amount)
         return dict(amounts)
 
-    def test_every_resource_is_told(self):  # FINDINGS 4, 5
+    def test_every_resource_is_told(self):
         for name, rows in self.expected().items():
             path = MANIFESTS / name
             listed = json.loads(self.vgpusim("validate", path, "--json").stdout)["objects"]

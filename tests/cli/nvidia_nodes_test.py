@@ -68,7 +68,7 @@ class NvidiaNodesTest(CliTest):
         return json.loads(done.stdout)
 
     def test_instances_are_counted_and_powered_as_their_gpus(self):
-        """F4: 56 instances of 8 A100 drew 3528 W idle and 22,400 W busy."""
+        """56 instances of 8 A100 drew 3528 W idle and 22,400 W busy."""
         for strategy, resource, where in (("mixed", "nvidia.com/mig-1g.10gb", mixed_node()), ("single", "nvidia.com/gpu", single_node())):
             with self.subTest(strategy=strategy):
                 rows = self.replayed([where], asking(1, resource), [(i, 100) for i in range(56)])
@@ -85,7 +85,7 @@ class NvidiaNodesTest(CliTest):
         self.assertEqual(lost, {f"p{i}" for i in range(1, 14, 2)} | {"p0"}, "the seven of the GPU, and the one that crashed")
 
     def test_mps_gives_every_client_the_same_part_and_one_fault_takes_all(self):
-        """F5: two A30 with four replicas were eight GPUs of 24 GiB."""
+        """Two A30 with four replicas were eight GPUs of 24 GiB."""
         where = shared_node("mps", gpus=2, product="NVIDIA-A30", memory=24576)
         rows = self.replayed([where], asking(1), [(0, 1000)] * 6, "--set", "after_failure=lose", events="500,crashes,,,p0\n")
         summary = self.summary()
@@ -98,7 +98,7 @@ class NvidiaNodesTest(CliTest):
         self.assertIn("request_not_valid", answer["pods"][0]["why"])
 
     def test_replicas_are_spread_or_packed_as_the_plugin_does(self):
-        """F10: four pods of one replica were all on the first GPU, and a pod of four was refused beside them."""
+        """Four pods of one replica were all on the first GPU, and a pod of four was refused beside them."""
         running = [pod(f"r{i}", asking(1), on="t") for i in range(4)]
         answer = self.whatif(shared_node("time-slicing"), *running, pod("four", asking(4)), pod("eight", asking(8)), pod("none", asking(1)))
         self.assertEqual(answer["before"]["devices_used"], 4)
@@ -135,7 +135,7 @@ class NvidiaNodesTest(CliTest):
             self.assertEqual((answer["placed"], answer["refused"]), (0, 1), others)
 
     def test_too_few_units_are_told_in_units(self):
-        """F17: where one unit was free and three were wanted, it said that one slot was wanted and none was there."""
+        """Where one unit was free and three were wanted, it said that one slot was wanted and none was there."""
         small, large, gpu = "nvidia.com/mig-1g.10gb", "nvidia.com/mig-3g.40gb", "nvidia.com/gpu"
         of_two_profiles = mixed_node(gpus=1)
         of_two_profiles["metadata"]["labels"][large + ".memory"] = "40192"

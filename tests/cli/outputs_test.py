@@ -16,7 +16,7 @@ class OutputsTest(CliTest):
         return self.write("cluster.json", json.dumps(cluster(gpu_node("a"))))
 
     def test_a_file_that_is_standard_output_comes_before_what_is_printed(self):
-        """F23: what was printed overwrote the file. Into a new file, behind what others wrote, at its end, a pipe."""
+        """What was printed overwrote the file. Into a new file, behind what others wrote, at its end, a pipe."""
         file = self.cluster_file()
         out = self.root / "s.json"
         answer = self.vgpusim("snapshot", file, "--out", out)

@@ -98,7 +98,7 @@ class RegistrationsTest(CliTest):
             self.assertIn("migProfiles[0].placements", result.stdout)
 
     def test_from_hami_2_10_on_the_node_decides_on_software_slices(self):
-        """F15: eight pods of 8192 MiB share a 910B2 of 64 GiB where templates serve six, and AI cores are denied."""
+        """Eight pods of 8192 MiB share a 910B2 of 64 GiB where templates serve six, and AI cores are denied."""
         word = "huawei.com/Ascend910B2"
         npu = {"commonWord": "Ascend910B2", "chipName": "910B2", "resourceName": word, "resourceMemoryName": word + "-memory",
                "resourceCoreName": word + "-core", "memoryAllocatable": 65536, "memoryCapacity": 65536, "aiCore": 24, "aiCPU": 6,

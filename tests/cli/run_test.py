@@ -132,7 +132,7 @@ class OutputTest(CliTest):
             self.assertGreaterEqual(value, 0)
 
     def test_reasons_are_in_the_words_of_the_trace(self):
-        """FINDINGS 32: openb knows no GPU memory, so no pod fails for want of it."""
+        """openb knows no GPU memory, so no pod fails for want of it."""
         self.assert_done(self.run_quickstart("--policy", "best_fit"))
         reasons = Counter(row["reason"] for row in self.pods() if row["reason"])
         self.assertEqual(dict(reasons), self.summary()["pods"]["failed_by_reason"])
@@ -143,7 +143,7 @@ class OutputTest(CliTest):
             self.assertNotIn("insufficient_device", text, name)
 
     def test_what_is_served_and_what_is_allocated(self):
-        """FINDINGS 8b: by allocation, sharing loses; by what pods asked for it gains."""
+        """By allocation, sharing loses; by what pods asked for it gains."""
         self.assert_done(self.run_quickstart("--policy", "best_fit", "--mode", "exclusive"))
         requested = {row["name"]: int(row["num_gpu"]) * int(row["gpu_milli"]) for row in read_csv(QUICKSTART / "pods.csv")}
         served = sum(requested[row["name"]] for row in self.pods() if row["placed"] == "1")
@@ -238,7 +238,7 @@ class OutputTest(CliTest):
         self.assertEqual(self.summary()["pods"]["arrived"], 3)
 
     def test_a_pipe_in_place_of_an_output_is_written_and_never_read(self):
-        """F23: the program looked for earlier outputs in pipes and waited there for ever."""
+        """The program looked for earlier outputs in pipes and waited there for ever."""
         for earlier in (False, True):
             for name in [*OUTPUTS, "trace.json"]:
                 with self.subTest(name=name, earlier=earlier):
@@ -253,7 +253,7 @@ class OutputTest(CliTest):
                     self.assertTrue((self.out / name).is_fifo())
 
     def test_a_pipe_that_is_no_output_is_left_alone(self):
-        """F23: what an earlier run has left is looked for in regular files only."""
+        """What an earlier run has left is looked for in regular files only."""
         self.assert_done(self.run_lists())
         os.mkfifo(self.out / "trace.json")
         os.mkfifo(self.out / "prices.json")
@@ -382,7 +382,7 @@ class ConfigurationTest(CliTest):
         self.assertEqual(sorted(row["gpus"] for row in self.pods()), ["0", "0", "0", "1"])
 
     def test_a_model_that_no_node_has_is_told_of(self):
-        """FINDINGS 24: such pods failed like others, without a word that nothing could ever take them."""
+        """Such pods failed like others, without a word that nothing could ever take them."""
         pods = PODS.splitlines()[0] + ",gpu_spec\n" + "".join(
             f"p{i},100,100,1,300,{spec}\n" for i, spec in enumerate(["A100", "NOPE", "NOPE", "T4|A100", "G1|G2", ""]))
         result = self.run_lists(pods=pods)
@@ -395,7 +395,7 @@ class ConfigurationTest(CliTest):
         self.assertEqual(compared.stderr, result.stderr)
 
     def test_names_of_models_have_nothing_around_them(self):
-        """FINDINGS 24: ' G2' was another model than 'G2', and looked the same."""
+        """' G2' was another model than 'G2', and looked the same."""
         for spec in ("G2 | T4", " A100", "A100 ", "A100|", "A\x00", "A\x7f"):
             pods = PODS.splitlines()[0] + f",gpu_spec\np,100,100,1,300,{spec}\n"
             self.assert_refused(self.run_lists(pods=pods), "pods.csv:2: gpu_spec: got '", "expected models without spaces")
@@ -418,7 +418,7 @@ class ConfigurationTest(CliTest):
                          ["nodes.csv", f"{self.root}/traces/pods.csv"])
         self.assertIn(f"\ninputs         nodes.csv, {self.root}/traces/pods.csv\n", result.stdout)
         self.assertEqual(self.summary()["pods"]["arrived"], 4)
-        self.write("pods.csv", PODS)  # FINDINGS 35, B18: the file in the current folder was not the one that was read
+        self.write("pods.csv", PODS)  # the file in the current folder was not the one that was read
         result = self.vgpusim(*lists, env=listed)
         self.assertEqual(self.summary()["pods"]["arrived"], 3)
         self.assertIn("\ninputs         nodes.csv, pods.csv\n", result.stdout)
@@ -432,7 +432,7 @@ class ConfigurationTest(CliTest):
         result = self.vgpusim("run", path, "--out", self.out, env={"VGPUALLOC_TRACES": str(self.root / "traces")})
         self.assert_done(result)
         self.assertEqual(self.summary()["pods"]["arrived"], 3)
-        self.write("study/p.csv", PODS + "one-more,1,1,0,0\n")  # FINDINGS 35: beside the scenario comes first
+        self.write("study/p.csv", PODS + "one-more,1,1,0,0\n")  # beside the scenario comes first
         result = self.vgpusim("run", path, "--out", self.out, env={"VGPUALLOC_TRACES": str(self.root / "traces")})
         self.assertEqual(self.summary()["pods"]["arrived"], 4)
 

@@ -109,7 +109,7 @@ class ScenariosTest(CliTest):
         return answer
 
     def test_sharing_is_said_to_gain(self):
-        """FINDINGS 8b: the sentence, and that each number in it is what the two runs' files say."""
+        """The sentence, and that each number in it is what the two runs' files say."""
         answer = self.said_by(FOLDER / "what-does-sharing-gain.json")
         said = re.fullmatch(r"Sharing gains \(mode hami_core against exclusive\): it serves ([\d.]+) % of all GPUs instead "
                             r"of ([\d.]+) %, ([\d.]+) times as much, and places (\d+) pods instead of (\d+)\.", answer)
@@ -138,7 +138,7 @@ class ScenariosTest(CliTest):
                       result.stdout)
 
     def test_how_full_is_said(self):
-        """FINDINGS 8a: mean and peak, not the empty end; against sums of our own over every event."""
+        """Mean and peak, not the empty end; against sums of our own over every event."""
         study = FOLDER / "how-full-is-the-cluster-when-pods-leave.json"
         answer = self.said_by(study, "--set", "sample_interval_s=0")
         said = re.fullmatch(r"The cluster is ([\d.]+) % full on average and ([\d.]+) % full at its peak, (\d+) s after the "

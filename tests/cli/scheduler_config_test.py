@@ -68,7 +68,7 @@ class SchedulerConfigTest(CliTest):
                          ("a", "a1", [300.0, 0.0, 300.0]))
         self.assertEqual(self.choice(scheduler(VGPUEnable="true", ScheduleWeight=3)), ("a", "a1", [0.0, 0.0, 0.0]))
 
-    def test_a_policy_without_a_weight_has_weight_1(self):  # FINDINGS 3.1, R021 R034 R035 R036
+    def test_a_policy_without_a_weight_has_weight_1(self):  # R021 R034 R035 R036
         config = scheduler(VGPUEnable="true", SchedulePolicy="binpack")
         self.assertEqual(self.choice(config), ("a", "a0", [60.0, 35.0, 10.0]))
         document = self.document(self.CLUSTER + pod("q", vgpu(4096)), config)
@@ -85,7 +85,7 @@ class SchedulerConfigTest(CliTest):
         document = self.document(self.CLUSTER + pod("q", vgpu(4096)), config)
         self.assertIn("ScheduleWeight is not above 0", document["notes"][0])
 
-    def test_virtual_npus_made_beforehand_are_not_supported(self):  # FINDINGS 3.1, R083
+    def test_virtual_npus_made_beforehand_are_not_supported(self):  # R083
         for written, noted in (('"true"', True), ("true", True), ('"false"', False), ('"900"', False)):
             config = scheduler(VGPUEnable="true", SchedulePolicy="binpack", ScheduleWeight=1) + (
                 'configurations:\n- name: init-params\n  arguments: {"grace-over-time": "900", "presetVirtualDevice": '

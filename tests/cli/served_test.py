@@ -34,7 +34,7 @@ class ServedTest(CliTest):
         return {summary["policy"]: summary for summary in json.loads((self.out / "compare.json").read_text())}, result.stdout
 
     def complements(self):
-        """F1: four pods of 90 % memory and 10 % cores, and four of the opposite, on eight GPUs."""
+        """Four pods of 90 % memory and 10 % cores, and four of the opposite, on eight GPUs."""
         classes = [pod("m", vgpu(GIB_40 * 9 // 10, cores=10)), pod("c", vgpu(GIB_40 // 10, cores=90))]
         return self.flags([gpu_node("a", 8)], classes, [(f"p{i}", f"c{i // 4}", i) for i in range(8)])
 
@@ -48,7 +48,7 @@ class ServedTest(CliTest):
         self.assertIn("All pods run under every policy, and none waits: no winner.", text)
 
     def test_a_gpu_that_is_full_of_instances_is_all_given_out(self):
-        """F18: seven of seven 1g.5gb of a geometry of --config were 980 thousandths."""
+        """Seven of seven 1g.5gb of a geometry of --config were 980 thousandths."""
         config = ["--config", SOURCE / "tests" / "data" / "explain" / "device-config.yaml"]
         for more in (config, []):
             flags = self.flags([gpu_node("g", cards=1, mode="mig")], [pod("s", vgpu(3000))], [(f"p{i}", "c0", i) for i in range(7)])
@@ -81,7 +81,7 @@ class ServedTest(CliTest):
             self.assertEqual(summary["gpu"]["served_ratio"], float(Fraction(3 * 3000 + 2 * 9000, 2 * GIB_40)))
 
     def test_means_of_compared_runs_are_over_one_span(self):
-        """F2: spread loses the long pod and is done early."""
+        """Spread loses the long pod and is done early."""
         rows = [(f"s{i}", "c0", i, 100) for i in range(6)] + [("long", "c1", 10, 10000)]
         flags = self.flags([nvidia_node(f"n{i}", 5, 81920) for i in range(2)], [whole(1), whole(4)], rows, "name,class,arrival,duration")
         summaries, _ = self.compared(flags, "binpack", "spread")
@@ -111,7 +111,7 @@ class ServedTest(CliTest):
         self.assertRegex(text, r"All pods run under every policy, and wait \d+\.\d s on average under each: no winner\.")
 
     def test_a_time_sliced_node_that_nobody_may_use_changes_nothing(self):
-        """F3: what a pod asks for is measured on devices that its rules admit."""
+        """What a pod asks for is measured on devices that its rules admit."""
         slices = {"nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.sharing-strategy": "time-slicing", "pool": "dev"}
         train = nvidia_node("a", 8, 81920, {"pool": "train"})
         for nodes, gpus in (([train], 8), ([train, nvidia_node("t", 16, 15360, slices)], 12)):
@@ -163,7 +163,7 @@ class ServedTest(CliTest):
             self.assertEqual(self.summary()["gpu"]["arrived_milli"], arrived)
 
     def test_bounds_are_on_what_is_served(self):
-        """F12: where every pod runs, all of the bound is achieved."""
+        """Where every pod runs, all of the bound is achieved."""
         def instances():
             return self.flags([gpu_node("g", 1, mode="mig")], [pod("s", vgpu(3000)), pod("l", vgpu(9000))],
                               [(f"p{i}", f"c{c}", i) for i, c in enumerate((0, 0, 0, 0, 1))])
@@ -178,7 +178,7 @@ class ServedTest(CliTest):
                 self.assertEqual(bound[key]["achieved_ratio"], 1.0)
 
     def test_compute_of_npus_in_hamis_mode_is_given_out(self):
-        """F13: a template has its AI cores of all, a whole card has all of them."""
+        """A template has its AI cores of all, a whole card has all of them."""
         model = {"format": "kubernetes", "prefix": "t", "arrivals": {"process": "batch"},
                  "nodes": {"kinds": [{"count": 1, "devices": 2, "cpu_milli": 64000, "memory_mib": 65536, "kind": "Ascend910B3",
                                       "mode": "ascend_vir"}]},

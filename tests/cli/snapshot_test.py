@@ -41,7 +41,7 @@ class Snapshot(CliTest):
         self.assertEqual(again.read_bytes(), out.read_bytes())
 
     def test_what_is_no_regular_file_is_not_replaced(self):
-        """F23: a link, a pipe, a device and a socket were each replaced by a file."""
+        """A link, a pipe, a device and a socket were each replaced by a file."""
         file = self.cluster(gpu_node("a"))
         plain = self.root / "plain.json"
         self.assertEqual(self.vgpusim("snapshot", file, "--out", plain).returncode, 0)
@@ -226,7 +226,7 @@ class NothingLeaksTest(CliTest):
             "containers": [{"name": "c", "resources": {"limits": {resource: "1"}}}], **spec}}
 
     def test_models_keep_the_words_that_are_read(self):
-        """F24: valid models were replaced as a whole, after which the comparison of both sides ended the command."""
+        """Valid models were replaced as a whole, after which the comparison of both sides ended the command."""
         for product, kept in (("NVIDIA-A100-SXM4-80GB-MIG-1g.10gb.me", "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb.me"),
                               ("NVIDIA-A100-SXM4-80GB-MIG-1g.10gb.me-SHARED", "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb.me-SHARED"),
                               ("NVIDIA-A100-SXM4-80GB-12345678", "NVIDIA-A100-SXM4-80GB-DEV-0001"), ("QEMU-12345678", "DEV-0001"),
@@ -250,7 +250,7 @@ class NothingLeaksTest(CliTest):
                 self.assertEqual(text.count(f'"{kept}"'), 2, "the node's and the pod's")
 
     def test_fields_of_a_node_affinity_that_nothing_reads(self):
-        """F24: some of them ended the command (map::at), and their names stayed."""
+        """Some of them ended the command (map::at), and their names stayed."""
         expression = {"key": "rack", "operator": "In", "values": ["r"]}
         for rule in ({"foo77": [{"matchExpressions": [{**expression, "values": ["v77"]}]}]}, {"foo77": [{"bar77": "q77", "m": ["t77"]}]},
                      {"foo77": "s77"}, {"nodeSelectorTerms": [{"foo77": [{"key77": "k77"}]}]}, {"nodeSelectorTerms": ["t77"]},

@@ -1,4 +1,4 @@
-"""FINDINGS 26: nothing that an input says can steer the terminal that vgpusim prints to."""
+"""Nothing that an input says can steer the terminal that vgpusim prints to."""
 
 import json
 import re

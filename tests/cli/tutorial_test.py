@@ -43,7 +43,7 @@ class TutorialTest(CliTest):
                     self.assert_shows(shown, self.printed_by(command))
 
     def test_the_page_on_policies_says_how_one_is_built_and_tried(self):
-        """F40: what the page names is there."""
+        """What the page names is there."""
         page = (SOURCE / "docs" / "adding-a-policy.md").read_text(encoding="utf-8")
         section = page.split("## Building and trying it\n")[1].split("\n## ")[0]
         block = section.split("```\n")[1].replace("\\\n", "")

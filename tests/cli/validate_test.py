@@ -106,7 +106,7 @@ class ValidateTest(CliTest):
         [entry] = self.objects("kind: Service\nmetadata: {name: s}\n")
         self.assertEqual(entry["notes"], ["makes no pods"])
 
-    def test_kinds_that_are_not_read(self):  # FINDINGS 10
+    def test_kinds_that_are_not_read(self):
         for version, kind in (("kubeflow.org/v1", "PyTorchJob"), ("ray.io/v1", "RayCluster"), ("argoproj.io/v1alpha1", "Workflow"),
                               ("flow.volcano.sh/v1alpha1", "JobTemplate"), ("serving.knative.dev/v1", "Service"),
                               ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"), ("example.com/v1", "Deployment")):
@@ -115,7 +115,7 @@ class ValidateTest(CliTest):
                 self.assertEqual(entry["notes"],
                                  [f"kind {kind} ({version}) is not read here; pods that it makes are not looked at"])
 
-    def test_resources_that_nothing_here_reads(self):  # FINDINGS 4, 5
+    def test_resources_that_nothing_here_reads(self):
         more = ("  initContainers:\n  - {name: i, resources: {limits: {amd.com/gpu: 2}}}\n"
                 "  - {name: s, restartPolicy: Always, resources: {limits: {volcano.sh/vgpu-number: 1}}}\n")
         [entry] = self.objects(pod("hygon.com/dcunum: 1, nvidia.com/mig-1g.5gb: 2, metax-tech.com/vmemory: 2048Mi", more=more))
@@ -161,14 +161,14 @@ class ValidateTest(CliTest):
         nodes = self.write("n.yaml", "kind: Node\nmetadata: {name: n1}\n")
         self.assert_refused(self.vgpusim("explain", nodes, "--pod", self.root / "m0.yaml"), "spec.tasks: missing; expected a list")
 
-    def test_memory_with_a_suffix_says_what_to_write(self):  # FINDINGS 28
+    def test_memory_with_a_suffix_says_what_to_write(self):
         for resource, number in (("nvidia.com/gpumem", "nvidia.com/gpu"), ("volcano.sh/vgpu-memory", "volcano.sh/vgpu-number")):
             [error] = self.errors(pod(f"{number}: 1, {resource}: 8Gi"))
             self.assertEqual((error["field"], error["value"]), (resource, "8Gi"))
             self.assertIn("write 8192", error["expected"])
             self.assertIn("m0.yaml:11", error["where"])
 
-    def test_a_container_with_an_error_is_not_a_request_too(self):  # FINDINGS 28
+    def test_a_container_with_an_error_is_not_a_request_too(self):
         two = pod("nvidia.com/gpu: 1, nvidia.com/gpumem-percentage: -5") + "  - name: d\n    resources: {limits: {nvidia.com/gpu: 1}}\n"
         result = self.validate(two)
         [dialect] = json.loads(result.stdout)["objects"][0]["dialects"]
@@ -181,14 +181,14 @@ class ValidateTest(CliTest):
         self.assertTrue(result.stdout.endswith("not looked at:\n  priority (spec.priorityClassName): 1 object\n"), result.stdout)
 
     def test_a_priority_of_zero_is_none(self):
-        """F38: the API server writes 0 where nobody asks for a priority, and the number of the class where one is named."""
+        """The API server writes 0 where nobody asks for a priority, and the number of the class where one is named."""
         for spec, is_told in (("priority: 0", False), ("priorityClassName: usual\n  priority: 0", False), ("priority: 7", True),
                               ("priority: -7", True), ("priorityClassName: high\n  priority: 7", True)):
             result = self.vgpusim("validate", self.write("p.yaml", pod("cpu: 1", more=f"  {spec}\n")))
             self.assert_done(result)
             self.assertEqual("priority (spec.priorityClassName)" in result.stdout, is_told, spec)
 
-    def test_the_amount_that_does_not_count_is_named(self):  # FINDINGS 25
+    def test_the_amount_that_does_not_count_is_named(self):
         for limits, ignored in (("volcano.sh/gpu-number: 2, volcano.sh/gpu-memory: 100", "volcano.sh/gpu-number 2"),
                                 ("volcano.sh/vgpu-number: 1, volcano.sh/vgpu-memory: 100, volcano.sh/vgpu-memory-percentage: 5",
                                  "volcano.sh/vgpu-memory 100"),
@@ -197,7 +197,7 @@ class ValidateTest(CliTest):
             [entry] = self.objects(pod(limits))
             self.assertIn(f"container c: {ignored} does not count beside", entry["notes"][0])
 
-    def test_a_pod_of_20000_containers(self):  # FINDINGS 22
+    def test_a_pod_of_20000_containers(self):
         specs = "".join(f"  - {{name: c{i}, resources: {{limits: {{nvidia.com/gpu: 1, hygon.com/dcunum: 1}}}}}}\n" for i in range(20000))
         start = time.monotonic()
         [entry] = self.objects("kind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n" + specs)
@@ -327,17 +327,16 @@ class ValidateTest(CliTest):
 
     def test_what_is_served_otherwise_than_asked_is_a_note(self):
         for limits, note in (
-                # FINDINGS 4: more than the chip has to use
+                # More than the chip has to use
                 ("huawei.com/Ascend310P: 1, huawei.com/Ascend310P-memory: 24576",
                  "asks for 24576 MiB of each card; it gets a whole Ascend310P, of which 21527 MiB can be used"),
                 ("huawei.com/Ascend310P: 1, huawei.com/Ascend310P-memory: 21528", "of which 21527 MiB can be used"),
-                # FINDINGS section 6
                 ("volcano.sh/vgpu-number: 1, volcano.sh/vgpu-memory-percentage: 0", "0 is a slice of 0 MiB")):
             with self.subTest(limits=limits):
                 [said] = self.objects(pod(limits, ""))[0]["notes"]
                 self.assertIn(note, said)
 
-    def test_one_910c_with_a_part_of_its_memory_is_that_part_of_both_dies(self):  # FINDINGS 6
+    def test_one_910c_with_a_part_of_its_memory_is_that_part_of_both_dies(self):
         [report] = self.objects(pod("huawei.com/Ascend910C: 1, huawei.com/Ascend910C-memory: 16384", ""))
         self.assertEqual(report["errors"], [])
         result = self.vgpusim("validate", self.write("four.yaml", pod(
@@ -414,14 +413,14 @@ class MessagesTest(CliTest):
         return [error["message"] for entry in json.loads(result.stdout)["objects"] for error in entry["errors"]]
 
     def test_what_is_missing_is_called_missing(self):
-        """FINDINGS 27: "kind: the object's kind" read like a glossary."""
+        """"kind: the object's kind" read like a glossary."""
         self.assertEqual([message.partition(": ")[2] for message in self.messages("{metadata: {}}")],
                          ["kind: missing; expected the object's kind", "metadata.name: missing; expected a name"])
         [message] = self.messages("{kind: Pod, metadata: {name: p}, spec: {}}")
         self.assertTrue(message.endswith("spec.containers: missing; expected a list of containers"), message)
 
     def test_amounts_are_quoted_as_they_are_written(self):
-        """FINDINGS 28: what was read of an amount, or a sum that had ended at a limit, stood for what was written."""
+        """What was read of an amount, or a sum that had ended at a limit, stood for what was written."""
         pod = "{kind: Pod, metadata: {name: p}, spec: {containers: [%s]}}"
         [message] = self.messages(pod % "{name: c, resources: {requests: {memory: 7Ei}}}")
         self.assertIn("got '7Ei', expected at most ", message)
@@ -431,7 +430,7 @@ class MessagesTest(CliTest):
         self.assertIn(f"got 'more than {most}', expected amounts that together are at most {most}", message)
 
     def test_templates_are_told_as_such(self):
-        """FINDINGS 29: what a parser said of a Helm template was no help."""
+        """What a parser said of a Helm template was no help."""
         for text in ("{{- if .Values.gpu }}\nkind: Pod\n{{- end }}\n", "kind: Pod\nmetadata:\n  {{- include \"x\" . }}\n",
                      "kind: Pod\nmetadata: {name: x}\n{{ toYaml . }}\n"):
             name = self.write("t.yaml", text)
@@ -443,7 +442,7 @@ class MessagesTest(CliTest):
             self.assertIn("looks like a Helm template: render it first", message)
 
     def test_items_of_a_list_are_counted_from_one(self):
-        """FINDINGS 30: the list itself was counted, so that its first item was object 2."""
+        """The list itself was counted, so that its first item was object 2."""
         items = [{"kind": "Pod", "metadata": {"name": name}, "spec": {}} for name in ("a", "b")]
         text = json.dumps({"kind": "List", "items": items})
         result = self.vgpusim("validate", self.write("m.json", text))
@@ -452,7 +451,7 @@ class MessagesTest(CliTest):
         self.assertEqual([message.split(": spec")[0][-8:] for message in self.messages(text)], ["object 1", "object 2"])
 
     def test_an_empty_list_may_be_null(self):
-        """FINDINGS 30: Go writes an empty list as null; that was an error about metadata.name."""
+        """Go writes an empty list as null; that was an error about metadata.name."""
         for items in ("null", "[]"):
             text = '{"kind": "List", "items": %s}' % items
             self.assert_refused(self.vgpusim("validate", self.write("m.json", text)), "m.json: empty; expected at least one object")

@@ -44,7 +44,7 @@ class WhatIf(CliTest):
         self.assertIn("0/3 nodes are available: 3 insufficient_device_memory.", refused["why"])
 
     def test_a_scheduling_gate_is_the_answer(self):
-        """F8: no scheduler looks at a pod that has a gate, in a cluster and among those that are added."""
+        """No scheduler looks at a pod that has a gate, in a cluster and among those that are added."""
         gate = {"schedulingGates": [{"name": "example.com/data-ready"}]}
         file = self.write("gated.json", json.dumps(cluster(gpu_node("a"), pod("held", vgpu(1000), **gate))))
         done = self.vgpusim("explain", file, "--pod", "team/held", "--json")
@@ -63,7 +63,7 @@ class WhatIf(CliTest):
             self.assertIn("spec.schedulingGates: got 'example.com/data-ready'", entry["why"])
 
     def test_nodes_are_added_in_the_words_of_the_cluster_or_refused(self):
-        """F7: pods of NVIDIA's plugin cannot ask for what HAMi registers."""
+        """Pods of NVIDIA's plugin cannot ask for what HAMi registers."""
         whole = node("n", nvidia_com__gpu="8", labels={"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.memory": "81920"})
         file = self.write("nvidia.json", json.dumps(cluster(whole, pod("p", {"nvidia.com/gpu": "8", "cpu": "1"}),
                                                             pod("q", {"nvidia.com/gpu": "8", "cpu": "1"}))))
@@ -87,7 +87,7 @@ class WhatIf(CliTest):
             self.assertEqual((done.returncode, done.stderr), (0, ""), kind)
 
     def test_reasons_are_those_of_the_pods_turn(self):
-        """F17: the first pod was refused for its memory, and the reason was told of the cluster that the later pod filled."""
+        """The first pod was refused for its memory, and the reason was told of the cluster that the later pod filled."""
         node_a = gpu_node("a", cards=1)
         file = self.write("turns.json", json.dumps(cluster(node_a, on_card("r", "a", 0, 10960), pod("big", vgpu(40000), created="2026-01-01T00:00:00Z"),
                                                            pod("small", vgpu(30000), created="2026-01-02T00:00:00Z"))))
@@ -96,7 +96,7 @@ class WhatIf(CliTest):
         self.assertEqual(answer["pods"][0]["refusals"][0]["available"], 30000)
 
     def test_whatif_and_plan_end_with_what_they_did_not_look_at(self):
-        """F9: explain said it, and these did not."""
+        """explain said it, and these did not."""
         quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "gpus", "namespace": "team"}, "spec": {"hard": {"pods": "1"}}}
         other = json.loads(json.dumps(quota).replace("team", "elsewhere"))
         apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
@@ -121,7 +121,7 @@ class WhatIf(CliTest):
         self.assertTrue(self.vgpusim("whatif", plain).stdout.endswith("\nnot considered: nothing that is there\n"))
 
     def test_idle_devices_are_split_by_cause(self):
-        """F11: an A100 node and a MIG node without a pod showed 50 % fragmentation, and what was added changed what was before."""
+        """An A100 node and a MIG node without a pod showed 50 % fragmentation, and what was added changed what was before."""
         label = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.count": "1"}
         mig = node("m", labels={**label, "nvidia.com/mig.strategy": "mixed"})
         mig["status"]["allocatable"]["nvidia.com/mig-1g.10gb"] = mig["status"]["capacity"]["nvidia.com/mig-1g.10gb"] = "7"
@@ -140,7 +140,7 @@ class WhatIf(CliTest):
         self.assertRegex(words, r"idle devices +2\.0 +0\.9\n +of use to more pods +1\.0 ")
 
     def test_devices_of_nodes_that_take_nothing_are_out_of_service(self):
-        """F20: 0 devices were, of a node that is not ready and one that is cordoned."""
+        """0 devices were, of a node that is not ready and one that is cordoned."""
         absent, cordoned = gpu_node("n", cards=3), gpu_node("u", cards=4)
         absent["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
         cordoned["spec"] = {"unschedulable": True}
@@ -159,7 +159,7 @@ class WhatIf(CliTest):
         self.assertEqual([pod["from"] for pod in answer["pods"][:2]], ["a", "a"])
         self.assertEqual({node for pod in answer["pods"] for node in self.nodes_of(answer)[pod["name"]]}, {"b"})
         self.assertEqual(answer["after"]["nodes"], 2)
-        self.assertEqual([pod["from"] for pod in self.ask("--fail", "a")["pods"] if pod["origin"] == "evicted"], ["a", "a"])  # F39
+        self.assertEqual([pod["from"] for pod in self.ask("--fail", "a")["pods"] if pod["origin"] == "evicted"], ["a", "a"])
         answer = self.ask("--fail", "a/GPU-a-1")
         self.assertEqual([pod["name"] for pod in answer["pods"] if pod["origin"] == "evicted"], ["r1"])
         self.assertEqual(answer["after"]["devices_out_of_service"], 1)

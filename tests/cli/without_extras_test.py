@@ -15,7 +15,7 @@ BINARY = os.environ["VGPUSIM_WITHOUT_EXTRAS"]
 
 
 class WithoutExtrasTest(CliTest):
-    def test_it_needs_none_of_the_libraries(self):  # B15
+    def test_it_needs_none_of_the_libraries(self):
         def libraries_of(binary):
             return subprocess.run(["readelf", "--dynamic", binary], capture_output=True, text=True, check=True).stdout
 
@@ -35,7 +35,7 @@ class WithoutExtrasTest(CliTest):
             del source["sha256"]
         self.assertEqual(untimed((plain / "summary.json").read_text()), expected)
 
-    def test_the_report_says_why_it_has_no_curves(self):  # B15
+    def test_the_report_says_why_it_has_no_curves(self):
         self.run_quickstart(binary=BINARY)
         page = (self.out / "report.html").read_text(encoding="utf-8")
         self.assertIn("built without dygraphs", page)

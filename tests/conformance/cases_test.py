@@ -29,7 +29,7 @@ class CasesTest(CliTest):
         self.assertEqual(result.stdout.splitlines()[-1], f"{events} passed, 0 failed")
 
     def test_native_is_equal_or_explained(self):
-        """FINDINGS 40: whoever has nothing but this repository can repeat the comparison, and it passes."""
+        """Whoever has nothing but this repository can repeat the comparison, and it passes."""
         result = self.conformance(*CASES, impl="native", more=["--json"])
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         told = json.loads(result.stdout)
@@ -94,7 +94,7 @@ class CasesTest(CliTest):
         last = told["files"][0]["differences"][-1]
         self.assertEqual((last["event"], last["explanation"], last["explained_by"]), (5, "more_than_three", []))
         self.assertEqual((told["by_more_than_three"], told["follow_ups"]), (2, 0))
-        # FINDINGS 2.2 b: here nothing is wrong with the last pod, and no quirk is given as the reason.
+        # Here nothing is wrong with the last pod, and no quirk is given as the reason.
         line, told = self.native_of_one_session(
             ("unhealthy-card", part(1000), {"volcano.sh/vgpu-use-gpuuuid": "GPU-0"}),
             ("mode", part(1100), {"volcano.sh/vgpu-use-gpuuuid": "GPU-2", "volcano.sh/vgpu-mode": "hami-core"}),

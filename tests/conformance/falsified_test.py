@@ -1,6 +1,6 @@
 """One recorded field is changed at a time, of every kind in every family: both implementations fail on each of them.
 
-A gate that explains a recording away when it is wrong is none (FINDINGS 2.2 a): native must not pass by any quirk, and
+A gate that explains a recording away when it is wrong is none: native must not pass by any quirk, and
 compat:volcano must not either. The cases are those shipped, and where VGPUALLOC_EVIDENCE names them the recordings of
 the real scheduler as well.
 """

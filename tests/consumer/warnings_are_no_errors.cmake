@@ -1,4 +1,4 @@
-# B13: -Werror was on for everybody who built the checkout.
+# -Werror was on for everybody who built the checkout.
 file(READ ${BUILD_DIR}/compile_commands.json commands)
 if(NOT commands MATCHES "-Wall")
   message(FATAL_ERROR "${BUILD_DIR}/compile_commands.json has no options of this project")

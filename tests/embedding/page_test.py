@@ -16,7 +16,6 @@ def quoted(page, name, language):
     return page.split(begin, 1)[1].split(end, 1)[0]
 
 
-# FINDINGS 16
 def main():
     example, root = sys.argv[1], Path(sys.argv[2])
     page = (root / PAGE).read_text(encoding="utf-8")

@@ -154,7 +154,7 @@ class RequirementsTest(unittest.TestCase):
         page = (self.root / "docs/requirements.md").read_text()
         self.assertIn("| R2 | 000 | It works. | nothing yet |", page)
         self.assertIn('| R3 | 000 | It works. | [docs/page.md](page.md): "word" |', page)
-        self.assertIn("The seeds make 3 statements", page)
+        self.assertIn("The project began with 3 statements", page)
 
     def test_the_list_against_the_specification(self):
         specs = self.root / "specs"

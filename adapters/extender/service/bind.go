@@ -75,7 +75,7 @@ func (s *Service) decide(pod *v1.Pod, node string) (*live.Decision, error) {
 	return decision, err
 }
 
-// beginBinding is false if somebody else is at it.
+// beginBinding returns false if the pod is unknown, is bound, or has a binding in progress or unresolved.
 func (s *Service) beginBinding(pod *v1.Pod) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -216,7 +216,7 @@ func (s *Service) removePod(object any) {
 	if name := (types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}); s.uids[name] == pod.UID {
 		delete(s.uids, name)
 	}
-	if s.binding[pod.UID] != bindingNow { // who is at it ends it
+	if s.binding[pod.UID] != bindingNow { // the goroutine that binds this pod removes the entry
 		delete(s.binding, pod.UID)
 	}
 	s.chosen.take(pod.UID)

@@ -110,7 +110,7 @@ func (e *Engine) follow(ssn *framework.Session) map[string][]string {
 	return leaving
 }
 
-// takeBack frees what a pod has that waits in the scheduler's eyes: what came before did not become a binding.
+// takeBack frees the devices of a pod that Volcano considers pending: its earlier allocation was never bound.
 func (e *Engine) takeBack(uid string) {
 	switch state, _ := e.cluster.Pod(uid); state {
 	case vga.PodReserved:

@@ -35,7 +35,7 @@ func triesInParallel(ssn *framework.Session) bool {
 	return parallel
 }
 
-// roomComing is where a pod fits when the pods are gone that are being deleted: nobody else has to go for it then.
+// roomComing returns the nodes where a pod fits once the pods being deleted are gone; no eviction is needed there.
 func (p *plugin) roomComing(task *api.TaskInfo) []string {
 	asked, err := p.ask(task)
 	if err != nil {

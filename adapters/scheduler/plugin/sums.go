@@ -53,8 +53,8 @@ func (s *sums) block(node *api.NodeInfo, preemptor *api.TaskInfo) {
 	}
 }
 
-// holdBack has Volcano find that there is room for a preemptor only when all victims are evicted: its action reclaim
-// stops as soon as sums say so.
+// holdBack makes Volcano see room for a preemptor only after all victims are evicted: its action reclaim stops as soon
+// as sums show room.
 func (s *sums) holdBack(node *api.NodeInfo, preemptor *api.TaskInfo, victims []*api.TaskInfo) {
 	for _, name := range s.resources {
 		wanted, ofVictims := preemptor.InitResreq.ScalarResources[name], 0.0

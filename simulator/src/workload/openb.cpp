@@ -27,7 +27,7 @@ using vgputraces::openb_pod;
 
 namespace {
 
-/// The reference throws one draw away before the shuffle and ten between tuning and the node order (SPEC-fgd §2.2).
+/// The reference throws one draw away before the shuffle and ten between tuning and the node order.
 constexpr int draws_before_shuffle = 1;
 constexpr int draws_before_node_order = 10;
 

@@ -168,7 +168,6 @@ TEST(allocator, scores_again_what_changed_or_everything_when_the_epoch_rises) {
     EXPECT_LE(scorer.scored - second, 4) << "one node changed, so one is scored, and its devices compared";
 }
 
-// B14
 TEST(allocator, forgets_configurations_beyond_the_limit_and_tells_the_policy) {
     cluster owned;
     add_node(owned, many(2));

@@ -158,7 +158,6 @@ protected:
     std::optional<index_cache> cache;
 };
 
-// B9
 TEST_F(index_cache_test, drops_what_was_not_used_for_longest) {
     for (std::size_t i = 0; i < 3; ++i) enter(heads[i]);
     EXPECT_EQ(cache->bytes(), 3 * bytes_of_one);

@@ -50,7 +50,7 @@ TEST(mig_catalog, has_the_profiles_of_an_a100) {
     EXPECT_EQ(profile("A100-40GB", "1g.5gb+me").kind, mig_profile_kind::media);
 }
 
-// FINDINGS 4: a pod that asks 22000 MiB must not get an instance that may have 20992.
+// A pod that asks 22000 MiB must not get an instance that may have 20992.
 TEST(mig_catalog, where_drivers_print_two_sizes_the_smaller_one_decides_and_both_are_kept) {
     struct row {
         const char* model;

@@ -25,7 +25,6 @@ TEST(openb, a_pod_without_gpus_has_no_containers_and_no_models) {
     }
 }
 
-// FINDINGS 32
 TEST(openb, a_reason_is_told_in_the_words_of_the_trace) {
     EXPECT_EQ(openb::reason_name(rejection_code::insufficient_device_memory), "insufficient_gpu_share");
     EXPECT_EQ(openb::reason_name(rejection_code::insufficient_cpu), "insufficient_cpu");

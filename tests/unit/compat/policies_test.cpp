@@ -1,4 +1,4 @@
-// The reference's policies on openb nodes, with SPEC-fgd 3.5's sums done by hand. G2 nodes here have 128 CPUs and 8
+// The reference's policies on openb nodes, with its sums done by hand. G2 nodes here have 128 CPUs and 8
 // GPUs, the amounts that BestFit and DotProd divide by.
 #include "support.hpp"
 

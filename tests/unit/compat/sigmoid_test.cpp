@@ -12,7 +12,7 @@
 namespace vgpualloc::compat {
 namespace {
 
-/// SPEC-fgd 3.3 as it is written.
+/// The formula as the reference simulator has it.
 double by_formula(double d) { return std::trunc(100.0 * (1.0 / (1.0 + std::exp(-d)))); }
 
 TEST(sigmoid, agrees_with_the_formula_on_a_grid_and_on_random_values) {

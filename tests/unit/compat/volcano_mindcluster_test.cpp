@@ -1,4 +1,4 @@
-// Volcano's 310P devices in MindCluster mode: SPEC-volcano §7, above all what the recordings do not decide.
+// Volcano's 310P devices in MindCluster mode, above all what the recordings do not decide.
 #include "volcano_mindcluster_fixture.hpp"
 
 #include <array>

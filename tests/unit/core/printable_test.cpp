@@ -13,7 +13,7 @@ namespace {
 using vgpualloc::beginning_of;
 using vgpualloc::printable;
 
-// FINDINGS 26: escape sequences of names painted the terminal, and line ends faked lines.
+// Escape sequences of names painted the terminal, and line ends faked lines.
 TEST(printable, shows_controls_as_escapes) {
     EXPECT_EQ(printable("\x1b[31mred"), "\\x1b[31mred");
     EXPECT_EQ(printable("a\nb\r\tc"), "a\\x0ab\\x0d\\x09c");
@@ -21,7 +21,6 @@ TEST(printable, shows_controls_as_escapes) {
     EXPECT_EQ(printable("\x7f"), "\\x7f");
 }
 
-// FINDINGS 26
 TEST(printable, shows_what_is_not_seen_as_escapes) {
     EXPECT_EQ(printable("\xC2\x80 \xC2\x9B[2J \xC2\x9F \xC2\xA0"), "\\u0080 \\u009b[2J \\u009f \xC2\xA0"); // C1
     EXPECT_EQ(printable("\xE2\x80\xAA|\xE2\x80\xAE|\xE2\x81\xA6|\xE2\x81\xA9"), "\\u202a|\\u202e|\\u2066|\\u2069");
@@ -29,7 +28,6 @@ TEST(printable, shows_what_is_not_seen_as_escapes) {
     EXPECT_EQ(printable("\xE2\x80\xA7\xE2\x80\xAF"), "\xE2\x80\xA7\xE2\x80\xAF"); // their neighbours are text
 }
 
-// FINDINGS 26
 TEST(printable, shows_bytes_that_are_no_utf8) {
     EXPECT_EQ(printable("\xff\xfe"), "\\xff\\xfe");
     EXPECT_EQ(printable("\x9b[31m"), "\\x9b[31m");  // C1 as a byte of Latin-1
@@ -56,7 +54,6 @@ TEST(printable, cuts_between_characters) {
     EXPECT_EQ(beginning_of("\xF0\x9F\x98\x80", 3), "");
 }
 
-// FINDINGS 26
 TEST(printable, is_how_errors_quote_their_input) {
     const vgpualloc::error failure{vgpualloc::error_code::malformed, "a\x1b[0m.csv", "na\nme", "\xE2\x80\xAE\xff", "b"};
     EXPECT_EQ(failure.message(), "a\\x1b[0m.csv: na\\x0ame: got '\\u202e\\xff', expected b");

@@ -57,7 +57,6 @@ TEST(units, a_share_is_in_thousandths_and_rounded_up) {
     EXPECT_EQ(share_of(core_percent{25}, whole_compute), milli_gpu{250});
 }
 
-// FINDINGS 14, B16
 TEST(ids, default_is_none_and_positions_are_ordered) {
     EXPECT_FALSE(node_index{}.valid());
     EXPECT_EQ(node_index{}, node_index::none());

@@ -97,7 +97,7 @@ TEST(dialect_set, resources_of_a_vendor_that_nobody_reads_are_told) {
     EXPECT_THAT(words_of("huawei.com/npu-core"), HasSubstr("label ring-controller.atlas"));
 }
 
-TEST(dialect_set, resources_that_nobody_reads_are_named) { // FINDINGS 4
+TEST(dialect_set, resources_that_nobody_reads_are_named) {
     const dialect_set dialects;
     auto pod = pod_of({{.name = "c",
                         .limits = {},
@@ -161,7 +161,6 @@ TEST(dialect_config, a_device_configuration_replaces_names_and_npus) {
     EXPECT_FALSE(with_device_config(base, "{", "f.json").has_value());
 }
 
-// FINDINGS 23
 TEST(dialect_config, configurations_add_up_and_what_none_of_them_names_stays) {
     const auto base = make_dialect_config();
     const std::string vgpu = R"({"nvidia":{"resourceCountName":"example.com/gpus","gpuMemoryFactor":1}})";
@@ -194,7 +193,7 @@ TEST(dialect_config, configurations_add_up_and_what_none_of_them_names_stays) {
     EXPECT_EQ(newer.error().field, "vnpus.hamiVersion");
 }
 
-TEST(dialect_set, what_pods_need_and_nodes_offer) { // FINDINGS 2
+TEST(dialect_set, what_pods_need_and_nodes_offer) {
     const dialect_set dialects;
     auto pod = pod_of({{.name = "c", .limits = {}, .requests = {{"example.com/a", 1}, {"example.com/none", 0}}}});
     pod.init_containers = {{.name = "i", .limits = {}, .requests = {{"example.com/b", 1}, {"kubernetes.io/c", 1}}}};

@@ -114,7 +114,7 @@ TEST(ascend_hami, a_super_pod_kind_comes_in_pairs) {
         EXPECT_EQ(read_count(odd).error().value, std::to_string(odd));
         EXPECT_THAT(read_count(odd).error().expected, HasSubstr("even number"));
     }
-    // FINDINGS 6: HAMi's example asks for one with a part of its memory, and gets that part of both dies.
+    // HAMi's example asks for one with a part of its memory, and gets that part of both dies.
     const auto part = spoken::read_pod(
         pod_of({limited({{"huawei.com/Ascend910C", 1}, {"huawei.com/Ascend910C-memory", 16384}})}), with_pairs());
     EXPECT_EQ(part->containers[0].count, 2);
@@ -168,7 +168,7 @@ TEST(ascend_hami, the_nodes_word_on_software_slices_beats_the_configuration) {
     EXPECT_TRUE(spoken::read_node(node, with_kinds()).devices[0].soft);
 }
 
-/// F15: HAMi from 2.10 on.
+/// HAMi from 2.10 on.
 TEST(ascend_hami, the_node_decides_on_software_slices_from_hami_2_10_on) {
     auto with = with_kinds();
     with.slices_by_node = true;

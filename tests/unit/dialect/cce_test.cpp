@@ -1,4 +1,4 @@
-// The cce dialect: the rules of SPEC-cce that are about reading (the mode has the others), nodes and assignments.
+// The cce dialect: the rules of CCE that are about reading (the mode has the others), nodes and assignments.
 #include <cstdint>
 #include <limits>
 #include <string>

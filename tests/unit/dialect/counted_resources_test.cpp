@@ -12,7 +12,7 @@ namespace {
 
 using test::pod_of;
 
-/// Where no node registers GPUs with HAMi, kube-scheduler counts whole ones. FINDINGS 5.
+/// Where no node registers GPUs with HAMi, kube-scheduler counts whole ones.
 TEST(hami, whole_gpus_count_as_kubernetes_counts_them_where_no_node_is_of_hami) {
     const auto spoken_here = make({});
     kubernetes::node registered{.name = "n", .labels = {}, .annotations = {}, .allocatable = {}, .capacity = {}};

@@ -17,7 +17,7 @@ using test::pod_of;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST(hami, what_its_webhook_refuses_or_takes_for_something_else) { // FINDINGS 19, 20, 25
+TEST(hami, what_its_webhook_refuses_or_takes_for_something_else) {
     const auto errors_of = [](const kubernetes::pod& pod) { return make({})->check_pod(pod).errors; };
     auto pod = pod_of({limited({{"nvidia.com/gpu", 1}})});
     EXPECT_THAT(errors_of(pod), IsEmpty());

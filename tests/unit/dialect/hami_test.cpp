@@ -93,7 +93,7 @@ TEST(hami, gpus_that_cannot_be_read_are_problems) {
     for (const char* wrong : {"GPU-a,10,16384,100,T,0:", "GPU-a,x,16384,100,T,0,true:", "GPU-a,10,0,100,T,0,true:",
                               "GPU-a,10,16384,-1,T,0,true:", "GPU-a,10,16384,100,T,0,maybe:", ",1,1,1,T,0,true:",
                               "GPU-a,10,99999999999,100,T,0,true:", "GPU-a,10,1,100,T,0,true,0,half:",
-                              "GPU-\x12,1,1,1,T,0,true:", "GPU-a,1,1,1,\x1b[31m,0,true:", // FINDINGS 26
+                              "GPU-\x12,1,1,1,T,0,true:", "GPU-a,1,1,1,\x1b[31m,0,true:",
 
                               R"([{"id":"GPU-a","count":1,"devmem":-1,"devcore":1}])", "[1]", "[",
                               R"([{"id":"GPU-a","count":1,"devmem":1,"devcore":1,"mode":"vgpu"}])"}) {
@@ -209,7 +209,7 @@ TEST(hami, an_assignment_has_a_part_for_every_container) {
     EXPECT_EQ(read.shares, shares);
 }
 
-/// Init containers that end need nothing of their own where a container has as much. FINDINGS 5.
+/// Init containers that end need nothing of their own where a container has as much.
 TEST(hami, init_containers_share_with_the_containers_and_sidecars_do_not) {
     auto pod = pod_of({limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 3000}})});
     pod.init_containers = {limited({{"nvidia.com/gpu", 2}, {"nvidia.com/gpumem", 1000}}),
@@ -227,7 +227,7 @@ TEST(hami, init_containers_share_with_the_containers_and_sidecars_do_not) {
     EXPECT_THAT(make({})->read_pod(pod)->containers, SizeIs(2));
 }
 
-TEST(hami, init_containers_have_their_part_of_an_assignment) { // FINDINGS 5
+TEST(hami, init_containers_have_their_part_of_an_assignment) {
     auto pod = pod_of({limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 1000}})});
     pod.init_containers = {limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 3000}}),
                            limited({{"nvidia.com/gpu", 1}, {"nvidia.com/gpumem", 500}})};

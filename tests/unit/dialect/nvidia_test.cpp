@@ -60,7 +60,6 @@ std::vector<std::string> boards_of(const dialects::node_reading& reading) {
     return boards;
 }
 
-// FINDINGS 3
 TEST(nvidia_dialect, a_unit_of_whole_gpus_is_a_device) {
     const auto spoken = dialects::nvidia::make({});
     auto node = node_of({{"nvidia.com/gpu", "2"}},
@@ -80,7 +79,6 @@ TEST(nvidia_dialect, a_unit_of_whole_gpus_is_a_device) {
     EXPECT_EQ(read_again(*spoken, reading.devices), reading.devices);
 }
 
-// FINDINGS-2 F4
 TEST(nvidia_dialect, instances_of_strategy_mixed_are_parts_of_their_gpus) {
     const auto spoken = dialects::nvidia::make({});
     const kubernetes::text_map labels{
@@ -131,7 +129,7 @@ TEST(nvidia_dialect, gpus_of_a_node_are_cut_alike_if_they_can_be) {
                 ElementsAre("1g.10gb x 6, 1g.10gb+me x 1"));
 }
 
-/// Feature discovery counts instances there, so GPUs are the count over those of one GPU, rounded up. FINDINGS-2 F4.
+/// Feature discovery counts instances there, so GPUs are the count over those of one GPU, rounded up.
 TEST(nvidia_dialect, instances_of_strategy_single_are_units_of_gpus) {
     const auto spoken = dialects::nvidia::make({});
     const auto read = [&](const std::string& units, const std::string& profile, const std::string& memory) {
@@ -203,7 +201,6 @@ TEST(nvidia_dialect, replicas_that_take_turns_are_slots_of_a_gpu) {
     EXPECT_EQ(units.devices.front().mode, "exclusive");
 }
 
-// FINDINGS-2 F5
 TEST(nvidia_dialect, replicas_of_mps_are_clients_of_a_gpu) {
     test::covers({"R048", "R050"});
     const auto spoken = dialects::nvidia::make({});
@@ -320,7 +317,7 @@ TEST(nvidia_dialect, a_replica_that_is_not_healthy_is_one_less_on_its_gpu) {
     EXPECT_EQ(instances.devices[0].geometry[0].kinds[0].count, 27);
 }
 
-/// Its configuration says how it gives units out. FINDINGS-2 F10.
+/// Its configuration says how it gives units out.
 TEST(nvidia_dialect, the_plugins_configuration_says_how_it_gives_units_out) {
     const kubernetes::text_map labels{{"nvidia.com/gpu.product", "Tesla-T4-SHARED"}, {"nvidia.com/gpu.replicas", "4"}};
     const auto node = node_of({{"nvidia.com/gpu", "8"}}, labels);
@@ -345,7 +342,7 @@ TEST(nvidia_dialect, the_plugins_configuration_says_how_it_gives_units_out) {
     EXPECT_EQ(both.error().code, error_code::duplicate);
 }
 
-TEST(nvidia_dialect, gpus_that_others_describe_are_theirs) { // FINDINGS 3
+TEST(nvidia_dialect, gpus_that_others_describe_are_theirs) {
     const auto spoken = dialects::nvidia::make({});
     auto node = node_of({{"nvidia.com/gpu", "2"}});
     node.annotations = {{"hami.io/node-nvidia-register", "[]"}};
@@ -380,7 +377,7 @@ TEST(nvidia_dialect, amounts_that_no_node_has) {
     EXPECT_THAT(spoken->read_node({.object = node_of({{"nvidia.com/gpu", "1024"}})}).devices, SizeIs(1024));
 }
 
-TEST(nvidia_dialect, what_pods_ask_for) { // FINDINGS 3
+TEST(nvidia_dialect, what_pods_ask_for) {
     const auto spoken = dialects::nvidia::make({});
     EXPECT_FALSE(spoken->requests(pod_of({asking("nvidia.com/gpu", 1)}))) << "dialect hami reads it";
     const auto pod = pod_of(
@@ -404,7 +401,7 @@ TEST(nvidia_dialect, what_pods_ask_for) { // FINDINGS 3
 
 /// As kube-scheduler counts: an init container that ends needs its own and those of the sidecars before it, and only
 /// what that is more than all run with later is asked for beside it.
-TEST(nvidia_dialect, init_containers_count_as_kube_scheduler_counts_them) { // FINDINGS 5
+TEST(nvidia_dialect, init_containers_count_as_kube_scheduler_counts_them) {
     const auto spoken = dialects::nvidia::make({});
     const std::string mig = "nvidia.com/mig-1g.5gb";
     const auto sidecar = [&](std::int64_t amount) {

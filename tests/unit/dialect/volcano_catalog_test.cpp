@@ -28,7 +28,6 @@ dialects::node_reading read_node(const std::string& text, const options& configu
     return make(configured)->read_node({.object = node});
 }
 
-// FINDINGS 7
 TEST(volcano_catalog, a_card_without_a_geometry_is_cut_by_the_catalog) {
     const std::string two =
         "GPU-0,7,81920,NVIDIA A100-SXM4-80GB,true,mig:GPU-1,7,81920,NVIDIA A100-SXM4-80GB,true,mig:";
@@ -56,7 +55,6 @@ kubernetes::pod pod_with(const std::string& ids) {
     return pod;
 }
 
-// FINDINGS 7
 TEST(volcano_catalog, instances_of_the_catalog_are_named_by_profile_and_start) {
     const auto spoken = dialects::volcano_vgpu::make({});
     const auto cards = read_node("GPU-0,7,81920,NVIDIA A100-SXM4-80GB,true,mig:", {}).devices;

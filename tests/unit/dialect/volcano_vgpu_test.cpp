@@ -102,7 +102,7 @@ TEST(volcano_vgpu_node, every_card_has_a_mode_of_its_own) { // an extension of R
     EXPECT_EQ(read.devices[1].mode, "hami_core");
     EXPECT_THAT(read.devices[1].geometry, IsEmpty());
     EXPECT_EQ(read.devices[2].mode, "mig");
-    EXPECT_FALSE(read.devices[2].healthy) << "no geometry for a V100"; // FINDINGS 7
+    EXPECT_FALSE(read.devices[2].healthy) << "no geometry for a V100";
     EXPECT_EQ(read.devices[3].mode, "mps");
     EXPECT_FALSE(read.devices[4].healthy) << "no mode is called MIG";
     with.mps_as_hami_core = true;
@@ -168,8 +168,8 @@ TEST(volcano_vgpu_node, a_card_that_cannot_be_read_is_unhealthy) {
         {",7,5,NVIDIA,true,mps", "card 1 uuid", 7, 5},
         {"GPU[1],7,5,NVIDIA,true,mps", "card 1 uuid", 7, 5},
         {"GPU;1,7,5,NVIDIA,true,mps", "card 1 uuid", 7, 5},
-        {"GPU-\x7f,7,5,NVIDIA,true,mps", "card 1 uuid or type", 7, 5},      // FINDINGS 26
-        {"GPU-1,7,5,NVIDIA\x1b[31m,true,mps", "card 1 uuid or type", 7, 5}, // FINDINGS 26
+        {"GPU-\x7f,7,5,NVIDIA,true,mps", "card 1 uuid or type", 7, 5},
+        {"GPU-1,7,5,NVIDIA\x1b[31m,true,mps", "card 1 uuid or type", 7, 5},
     };
     for (const wrong& item : all) {
         const auto read =
@@ -225,7 +225,7 @@ TEST(volcano_vgpu_node, what_is_written_reads_back) {
 
 // --- request ------------------------------------------------------------------------------------------------------
 
-TEST(volcano_vgpu_pod, the_documented_example) { // seeds 000, 001, 003
+TEST(volcano_vgpu_pod, the_documented_example) { // R023 of docs/requirements.md
     covers({"R023"});
     auto pod =
         one_card({{"volcano.sh/vgpu-number", 1}, {"volcano.sh/vgpu-cores", 50}, {"volcano.sh/vgpu-memory", 3000}});

@@ -213,7 +213,7 @@ std::vector<explaining::explanation> all_of(const kube::snapshot& in,
     return explanations;
 }
 
-/// FINDINGS 11: all pods of all templates, one after the other.
+/// All pods of all templates, one after the other.
 TEST(explain, replicas_are_placed_until_no_more_fit) {
     auto in = snapshot_of(gpu_node("n0", card("A")) + gpu_node("n1", card("B")) + pod("p", vgpu(1, 15000)));
     const explaining::pods_wanted many{.pod = in.pending[0], .kind = "Deployment", .count = 10'000};
@@ -272,7 +272,7 @@ TEST(explain, a_node_is_said_to_offer_only_what_it_has_an_amount_of) {
               "volcano.sh/vgpu-number");
 }
 
-TEST(explain, containers_ask_for_what_the_file_says_and_what_is_counted_follows) { // FINDINGS 5
+TEST(explain, containers_ask_for_what_the_file_says_and_what_is_counted_follows) {
     const std::string waits = pod("p", "nvidia.com/mig-1g.5gb: 1");
     const auto lines_of = [](const std::string& yaml) {
         const std::string text = explaining::explanation_text(explained(plain_node + yaml), {});

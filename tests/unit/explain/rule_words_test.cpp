@@ -168,7 +168,7 @@ TEST(explain_rules, what_was_not_looked_at_is_told) {
     EXPECT_THAT(explaining::explanation_json(result, {}), HasSubstr("\"topology spread"));
 }
 
-// FINDINGS 3.2: a priority that the cluster would preempt for is named, and takes nothing from those that run.
+// A priority that the cluster would preempt for is named, and takes nothing from those that run.
 TEST(explain_rules, a_pod_with_a_priority_preempts_nobody) {
     vgpualloc::test::covers({"R109"});
     const std::string full = gpu_node("n0", card("A")) +

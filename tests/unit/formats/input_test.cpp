@@ -88,7 +88,6 @@ TEST_F(input, a_file_is_what_it_holds) {
     EXPECT_EQ(read_input(put("empty", ""))->text, "");
 }
 
-// FINDINGS 31
 TEST_F(input, a_dash_is_standard_input) {
     const standard_input_from text{put("text", "from standard input")};
     const auto read = read_input("-", {.hashed = true});
@@ -98,7 +97,6 @@ TEST_F(input, a_dash_is_standard_input) {
     EXPECT_EQ(read->sha256, vgpuformats::sha256_hex("from standard input").value_or(""));
 }
 
-// FINDINGS 31
 TEST_F(input, standard_input_may_be_compressed_and_may_be_unreadable) {
     {
         const standard_input_from text{put("zipped", gzip_one)};
@@ -108,7 +106,7 @@ TEST_F(input, standard_input_may_be_compressed_and_may_be_unreadable) {
     EXPECT_EQ(read_input("-").error().message(), "-: cannot read standard input: Is a directory");
 }
 
-// B3: a pipe was opened a second time for its checksum, which was of nothing, or never came.
+// A pipe was opened a second time for its checksum, which was of nothing, or never came.
 TEST_F(input, a_pipe_is_read_once_and_hashed_as_read) {
     const std::string path = folder_ / "fifo";
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -121,7 +119,7 @@ TEST_F(input, a_pipe_is_read_once_and_hashed_as_read) {
     EXPECT_EQ(read->sha256, vgpuformats::sha256_hex(sent).value_or(""));
 }
 
-// FINDINGS 31: the checksum is of the file as it lies there, so that sha256sum gives the same.
+// The checksum is of the file as it lies there, so that sha256sum gives the same.
 TEST_F(input, gzip_is_inflated_whatever_the_name) {
     const auto read = read_input(put("list.csv", gzip_one), {.hashed = true});
     ASSERT_TRUE(read) << read.error().message();
@@ -170,7 +168,7 @@ TEST_F(input, gzip_that_is_damaged_is_refused) {
     EXPECT_EQ(failure(damaged), ": gzip: expected a sound gzip stream: this one is damaged (incorrect data check)");
 }
 
-// B7: limits hold while a text is read, not afterwards.
+// Limits hold while a text is read, not afterwards.
 TEST_F(input, nothing_is_larger_than_the_limit) {
     EXPECT_EQ(failure(std::string(1U << 20U, 'x')), "");
     EXPECT_EQ(failure(std::string((1U << 20U) + 1, 'x')), ": expected at most 1 MiB of text");

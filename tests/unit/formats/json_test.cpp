@@ -155,7 +155,7 @@ TEST(print_json, one_line_or_indented) {
                                      "  \"m\": {},\n  \"n\": null\n}");
 }
 
-// FINDINGS 26: a JSON text means the same with escapes, and a terminal is not steered by it.
+// A JSON text means the same with escapes, and a terminal is not steered by it.
 TEST(print_json, what_is_not_seen_is_escaped) {
     const std::string text = "\x1b[31m \x7f \xC2\x9B \xE2\x80\xAE é 昇";
     EXPECT_EQ(print_json(text), R"("\u001b[31m \u007f \u009b \u202e é 昇")");

@@ -30,7 +30,7 @@ std::vector<std::string> problems_of(const std::string& spec) {
 
 std::string resources(const std::string& text) { return "containers: [{name: c, resources: {" + text + "}}]"; }
 
-TEST(containers, requests_and_limits_of_extended_resources_are_equal) { // FINDINGS 17
+TEST(containers, requests_and_limits_of_extended_resources_are_equal) {
     EXPECT_THAT(problems_of(resources("requests: {nvidia.com/gpu: 1}")),
                 ElementsAre(HasSubstr("requests.nvidia.com/gpu: got '1', expected the same amount in limits")));
     EXPECT_THAT(problems_of(resources("requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 2}")),
@@ -43,13 +43,13 @@ TEST(containers, requests_and_limits_of_extended_resources_are_equal) { // FINDI
     EXPECT_THAT(problems_of(resources("requests: {gpu: 1}")), ElementsAre(HasSubstr("a name with its vendor")));
 }
 
-TEST(containers, fields_that_are_meant_for_others_are_told) { // FINDINGS 18
+TEST(containers, fields_that_are_meant_for_others_are_told) {
     EXPECT_THAT(problems_of(resources("limit: {nvidia.com/gpu: 1}")),
                 ElementsAre(HasSubstr("resources.limit: got 'limit', expected limits")));
     EXPECT_THAT(problems_of("containers: [{name: c, resource: {}}]"), ElementsAre(HasSubstr("expected resources")));
 }
 
-TEST(containers, names_are_labels_and_each_is_there_once) { // FINDINGS 19
+TEST(containers, names_are_labels_and_each_is_there_once) {
     EXPECT_THAT(problems_of("containers: [{name: a}, {name: b}], initContainers: [{name: a}]"),
                 ElementsAre(HasSubstr("initContainers[0].name: got 'a', expected a name that no other container has")));
     EXPECT_THAT(problems_of("containers: [{name: UPPER_case}]"), ElementsAre(HasSubstr("RFC 1123")));
@@ -63,7 +63,7 @@ TEST(containers, names_are_labels_and_each_is_there_once) { // FINDINGS 19
     EXPECT_THAT(upper->at(0).problems, SizeIs(1));
 }
 
-TEST(containers, sidecars_are_restarted_always) { // FINDINGS 5, B2
+TEST(containers, sidecars_are_restarted_always) {
     const manifest pod =
         pod_with("containers: [{name: c}], initContainers: [{name: s, restartPolicy: Always}, {name: i}]");
     EXPECT_THAT(pod.problems, IsEmpty());
@@ -73,7 +73,7 @@ TEST(containers, sidecars_are_restarted_always) { // FINDINGS 5, B2
                 ElementsAre(HasSubstr("restartPolicy: got 'always', expected Always")));
 }
 
-TEST(containers, what_the_pod_asks_for_itself_counts) { // B2: Kubernetes 1.34
+TEST(containers, what_the_pod_asks_for_itself_counts) { // Kubernetes 1.34
     const std::string of_container = "containers: [{name: c, resources: {requests: {cpu: 1, memory: 10}}}], ";
     EXPECT_EQ(pod_with(of_container + "resources: {requests: {cpu: 8}}").cpu, milli_cpu{8000});
     EXPECT_EQ(pod_with(of_container + "resources: {requests: {cpu: 8}}").memory, bytes{10});
@@ -107,7 +107,7 @@ TEST(containers, what_is_no_amount_is_told_as_it_is_written) {
     EXPECT_THAT(replicas("'{{ .Values.replicas }}'"), HasSubstr("render it first"));
 }
 
-TEST(containers, claims_are_the_pods) { // FINDINGS 4
+TEST(containers, claims_are_the_pods) {
     const std::string container = "containers: [{name: c, resources: {claims: [{name: gpu}]}}]";
     EXPECT_THAT(problems_of(container),
                 ElementsAre(HasSubstr("claims[0].name: got 'gpu', expected a name that spec.resourceClaims has")));
@@ -138,7 +138,7 @@ TEST(containers, a_volcano_job_without_tasks) {
     }
 }
 
-TEST(containers, amounts_keep_their_text_and_line) { // FINDINGS 28
+TEST(containers, amounts_keep_their_text_and_line) {
     const auto objects = read_manifests("kind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: c\n"
                                         "    resources:\n      limits:\n        nvidia.com/gpumem: 8Gi\n",
                                         "f.yaml");
@@ -154,7 +154,7 @@ TEST(containers, amounts_keep_their_text_and_line) { // FINDINGS 28
               "f.yaml:1");
 }
 
-TEST(containers, a_volcano_cron_job_has_tasks) { // FINDINGS 9
+TEST(containers, a_volcano_cron_job_has_tasks) {
     const auto objects = read_manifests(
         "apiVersion: batch.volcano.sh/v1alpha1\nkind: CronJob\nmetadata: {name: j}\nspec: {jobTemplate: {spec: {"
         "minAvailable: 2, tasks: [{name: t, replicas: 3, template: {spec: {containers: [{name: c}]}}}]}}}\n",

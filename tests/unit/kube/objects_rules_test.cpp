@@ -285,7 +285,6 @@ TEST(manifests, a_node_is_ready_unless_it_says_otherwise) {
     EXPECT_EQ(facts("[{type: Ready, status: Unknown}]"), (host_facts{.ready = false, .unreachable = true}));
 }
 
-// FINDINGS 1
 TEST(manifests, what_cannot_be_read_of_a_node_keeps_all_pods_away) {
     struct row {
         std::string lines; ///< the first of which is line 3

@@ -116,7 +116,6 @@ TEST(manifests, sidecars_run_beside_everything_that_comes_after_them) {
     EXPECT_EQ(host_of(main, container("2", "5", true), "  overhead: {cpu: 250m, memory: 3}\n"), (amounts{3250, 18}));
 }
 
-// B17
 TEST(manifests, host_memory_is_counted_in_bytes) {
     const auto objects = read(R"(
 kind: Node

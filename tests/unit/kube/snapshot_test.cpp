@@ -237,7 +237,7 @@ TEST(snapshot, nodes_and_pods_have_what_the_host_rules_compare) {
     open.allocatable.clear();
     EXPECT_EQ(open, vgpualloc::host_facts{});
     EXPECT_THAT(state.pending[0].request.rules.resources,
-                ElementsAre("volcano.sh/vgpu-memory", "volcano.sh/vgpu-number")); // FINDINGS 2
+                ElementsAre("volcano.sh/vgpu-memory", "volcano.sh/vgpu-number"));
     EXPECT_THAT(state.pending[1].request.rules.resources, IsEmpty());
     ASSERT_THAT(state.pending, SizeIs(2));
     EXPECT_THAT(state.pending[0].request.rules.node_selector, ElementsAre(Pair("zone", "b")));
@@ -310,7 +310,7 @@ TEST(snapshot, a_node_without_a_name_is_no_node) {
     EXPECT_THAT(state.warnings, ElementsAre(Field(&vgpualloc::error::field, "metadata.name")));
 }
 
-/// What the kubelet gave a pod that runs is as much as kube-scheduler counted for it: sidecars too. FINDINGS 5.
+/// What the kubelet gave a pod that runs is as much as kube-scheduler counted for it: sidecars too.
 TEST(snapshot, pods_on_plain_nodes_have_what_kube_scheduler_counts) {
     const std::string node =
         "---\nkind: Node\nmetadata: {name: n0}\nstatus: {allocatable: {cpu: 16, memory: 64Gi, pods: 110, "

@@ -83,7 +83,7 @@ TEST(fragmentation, every_bucket_and_the_amount_that_goes_there) {
     const std::vector<row> rows{
         {"no GPU wanted, fits", typical(8000, {}), {{xl_satisfied, 1400}}},
         {"no GPU wanted, does not fit", typical(8001, {}), {{xr_lack_cpu, 1400}}},
-        // B12: only a model that is not accepted was counted as no access; everything else read as too few GPUs.
+        // Only a model that is not accepted was counted as no access; everything else read as too few GPUs.
         {"model not accepted", typical(9000, {of_other_model}), {{no_access, 1400}}},
         {"family not offered", typical(9000, {of_other_family}), {{no_access, 1400}}},
         {"type not accepted", typical(8000, {of_other_type}), {{no_access, 1400}}},

@@ -26,7 +26,6 @@ void run(ledger& book, std::uint32_t pod, node_index where, std::initializer_lis
     ASSERT_TRUE(book.reserve(test::book_on(pod, where, shares, cpu)) && book.commit(pod_id{pod}));
 }
 
-// FINDINGS-2 F11
 TEST(idle_split, a_gpu_of_the_wrong_kind_is_not_scattered) {
     cluster owned;
     add_node(owned, {gpu("A", 1, "exclusive")});

@@ -109,7 +109,6 @@ TEST(unit_of, says_what_the_numbers_of_a_refusal_count) {
     }
 }
 
-// B11
 TEST(may_compromise, is_said_of_a_level_of_310p_alone) {
     device_request high = want(1, 0, 2);
     high.high_level = true;

@@ -22,7 +22,7 @@ npu_template cut(std::string name, std::int64_t memory_mib, std::int64_t ai_core
     return {.name = std::move(name), .memory = mib{memory_mib}, .ai_core = ai_core, .ai_cpu = ai_cpu};
 }
 
-/// The cards of the device plugin's configuration (SPEC-ascend, section 1).
+/// The cards of the device plugin's configuration (HAMi's ascend-device-plugin).
 const std::vector<npu_kind>& cards() {
     static const std::vector<npu_kind> list{
         {"Ascend910A",
@@ -129,7 +129,7 @@ TEST(ascend_vir, rounds_memory_up_to_a_template_as_volcano_was_seen_to) {
     for (const auto& [memory, expected] : std::vector<rounding>{{1, cut(0, 3072)},
                                                                 {3072, cut(0, 3072)},
                                                                 {3073, cut(1, 6144)},
-                                                                {4096, cut(1, 6144)}, // seed 003's example
+                                                                {4096, cut(1, 6144)}, // the documented example
                                                                 {6145, cut(2, 12288)},
                                                                 {12289, cut(3, 21527)},
                                                                 {21528, cut(3, 21527)},
@@ -450,7 +450,7 @@ TEST(ascend_vir, seven_templates_and_the_whole_card_fill_the_word) {
     EXPECT_EQ(mode->without(spec, mode->with(spec, {}, parts[0]), parts[0]), device_state{});
 }
 
-/// F15: HAMi from 2.10 on shares by memory on nodes that limit in software, whatever the pod says.
+/// HAMi from 2.10 on shares by memory on nodes that limit in software, whatever the pod says.
 TEST(ascend_vir, a_card_limited_in_software_only_cuts_no_templates) {
     const npu_kind& kind = card("Ascend910B3");
     bench cut_as_well{kind, true};

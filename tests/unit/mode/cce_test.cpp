@@ -1,4 +1,5 @@
-// CCE's rules by the numbers of SPEC-cce's acceptance checks. C11 is about pods, so that the dialect answers it.
+// CCE's rules, by the numbers C1 to C12 of the acceptance checks in docs/requirements.md. C11 is about pods, so that
+// the dialect answers it.
 #include "dialect/support.hpp"
 #include "requirements.hpp"
 #include "support.hpp"
@@ -11,7 +12,7 @@ namespace {
 using namespace test;
 using enum rejection_code;
 
-/// The seed's Tesla V100-SXM2 of 16160 MiB with what is on it.
+/// The documented Tesla V100-SXM2 of 16160 MiB with what is on it.
 struct v100 {
     v100() { spec = mode("cce").adapted({.model = "V100", .memory = mib{16160}, .slots = 100, .mode = &mode("cce")}); }
 

@@ -53,7 +53,7 @@ std::int64_t refused(rejection_code code) { return -static_cast<std::int64_t>(co
 TEST(mig_groups, three_gigabytes_get_the_instance_of_five) {
     covers({"R031"});
     gpu_in_groups gpu{a100_groups()};
-    EXPECT_EQ(gpu.take(3000), 5120) << "seeds 000, 001, 003";
+    EXPECT_EQ(gpu.take(3000), 5120) << "R031 of docs/requirements.md";
     EXPECT_EQ(gpu.taken[0], (mig_instance{.profile = 0, .start = 0, .cores = {}}));
     EXPECT_EQ(gpu.take(3000), 5120);
     EXPECT_EQ(gpu.taken[1], (mig_instance{.profile = 0, .start = 1, .cores = {}})) << "the lowest free slot";

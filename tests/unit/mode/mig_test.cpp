@@ -69,7 +69,7 @@ TEST(mig, a_request_gets_the_smallest_profile_that_is_large_enough_at_every_free
     gpu_of a100{"A100-40GB"};
     EXPECT_EQ(a100.ways(want(1, 3000)),
               (names{"1g.5gb@0", "1g.5gb@1", "1g.5gb@2", "1g.5gb@3", "1g.5gb@4", "1g.5gb@5", "1g.5gb@6"}))
-        << "seeds 000 to 003: 3000 MiB asked, the 5 GB instance given";
+        << "R031: 3000 MiB asked, the 5 GB instance given";
     EXPECT_EQ(a100.ways(want(1, 4864)).front(), "1g.5gb@0") << "exactly its usable memory";
     EXPECT_EQ(a100.ways(want(1, 4865)), (names{"1g.10gb@0", "1g.10gb@2", "1g.10gb@4", "1g.10gb@6"}))
         << "before 2g.10gb, which has as much memory and more compute";
@@ -174,7 +174,7 @@ TEST(mig, media_engines_are_shared_out_and_given_by_name_only) {
 
     gpu_of a30{"A30-24GB"};
     a30.add("1g.6gb+me", 0);
-    EXPECT_EQ(a30.why_not("2g.12gb+me", 2), no_free_instance) << "the A30 has one JPEG and one OFA engine (SPEC-mig)";
+    EXPECT_EQ(a30.why_not("2g.12gb+me", 2), no_free_instance) << "the A30 has one JPEG and one OFA engine";
     a30.add("2g.12gb", 2);
     EXPECT_EQ(a30.why_not("1g.6gb", 1), none);
 }

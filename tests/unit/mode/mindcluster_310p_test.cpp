@@ -205,7 +205,7 @@ TEST(mindcluster_310p, a_refusal_of_a_high_request_is_about_the_smaller_template
     EXPECT_EQ(no_cpu.why(high(2)), (rejection_detail{insufficient_device_cpus, 1, 0}));
 }
 
-/// Volcano's state of a chip's engines, step by step (SPEC-volcano 7.5 and 7.6).
+/// Volcano's state of a chip's engines, step by step.
 struct volcano_dvpp {
     std::string used = "no";
     std::string free = "yes";

@@ -117,7 +117,6 @@ TEST(ledger_log, only_what_ended_before_the_cut_gives_its_place_back) {
     EXPECT_EQ(place(book, 4).slot, 2U) << "the second one's end is still to be read";
 }
 
-// FINDINGS 12, B8
 TEST(ledger_log, nothing_grows_over_a_long_life) {
     ledger book = one_node();
     constexpr std::uint32_t pods_at_once = 8;

@@ -45,7 +45,6 @@ protected:
     ledger book{cluster_of_kinds()};
 };
 
-// FINDINGS 13
 TEST_F(ledger_nodes_test, a_node_that_comes_takes_pods) {
     const node registered = node_with("n", {"u0", "u1"});
     const node_index where = add(registered);

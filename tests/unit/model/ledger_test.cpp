@@ -194,7 +194,6 @@ TEST_F(ledger_test, a_log_that_cannot_be_is_refused_with_its_event) {
     EXPECT_EQ(live({0, 0}), "event 1: the pod is booked twice");
 }
 
-// FINDINGS 15
 TEST_F(ledger_test, misuse_is_a_value_and_changes_nothing) {
     const pod_id one{1};
     const auto code = [](const auto& answer) { return answer ? none : answer.error().code; };

@@ -21,7 +21,6 @@ TEST(limits, requests_within_them_pass) {
     EXPECT_TRUE(check_request(largest));
 }
 
-// B10
 TEST(limits, a_request_beyond_them_is_refused_with_its_field) {
     struct row {
         std::function<void(pod_request&)> spoil;
@@ -64,7 +63,7 @@ TEST(limits, a_request_beyond_them_is_refused_with_its_field) {
     EXPECT_EQ(here.decider.request_count(), 0U);
 }
 
-// B4, B5: at most 1,024 devices
+// At most 1,024 devices.
 TEST(limits, a_node_is_refused_with_its_name_and_field) {
     node largest = node_with("n", {});
     largest.cpu = host_cpu_max;

@@ -8,7 +8,6 @@ namespace {
 
 using namespace test;
 
-// FINDINGS 14
 TEST(pod_registry, a_uid_has_one_number_as_long_as_it_is_known) {
     pod_registry pods;
     EXPECT_FALSE(pods.find("a").valid());

@@ -248,7 +248,6 @@ TEST(consolidate, pods_share_devices_so_that_others_are_empty) {
     EXPECT_TRUE(consolidate(on.book, on.movable, emptied_unit::device, {.steps_max = 0}).step_limit);
 }
 
-// F6
 TEST(consolidate, a_node_is_emptied_onto_idle_devices_of_nodes_in_use) {
     moving_cluster on{zones({test::many(8), test::many(8), test::many(8)})};
     on.run(test::pod({want(4, 0, 100)}), 0, {0, 1, 2, 3});

@@ -189,7 +189,7 @@ TEST(Report, TimeIsOfferedOnlyWhereItPasses) {
     EXPECT_THAT(sums(data["runs"][0]["curves"]["nodes"]["time"]), ElementsAre(0, 0, 0, 5'000));
 }
 
-// FINDINGS 8a: where pods leave, the cards and tables have means and the peak, and the picture is that of the peak.
+// Where pods leave, the cards and tables have means and the peak, and the picture is that of the peak.
 TEST(Report, WherePodsLeaveThePeakIsShownAndNotTheEmptyEnd) {
     report_run run = small_run();
     run.pods_leave = true;
@@ -206,7 +206,7 @@ TEST(Report, WherePodsLeaveThePeakIsShownAndNotTheEmptyEnd) {
     EXPECT_EQ(data_of(page)["runs"][0]["moment"], "7,200 s after the first arrival");
 }
 
-// FINDINGS 42: what a legend says at rest is, letter by letter, what the cards say.
+// What a legend says at rest is, letter by letter, what the cards say.
 TEST(Report, ALegendAtRestSaysWhatTheCardSays) {
     for (const bool leave : {false, true}) {
         report_run run = small_run();
@@ -222,7 +222,7 @@ TEST(Report, ALegendAtRestSaysWhatTheCardSays) {
     }
 }
 
-// FINDINGS 43 and 44: what holds until the next event is drawn as steps, and runs that lie close have a difference.
+// What holds until the next event is drawn as steps, and runs that lie close have a difference.
 TEST(Report, CurvesAreStepsAndRunsThatLieCloseCanBeToldApart) {
     if (vgpureport::built_in_charts().script.empty()) GTEST_SKIP() << "built without dygraphs";
     const std::string page = render_report({small_run("fgd"), small_run("best_fit")});
@@ -230,7 +230,7 @@ TEST(Report, CurvesAreStepsAndRunsThatLieCloseCanBeToldApart) {
     EXPECT_THAT(page, HasSubstr("data-curve=\"served\" data-unit=\"%\" data-difference"));
 }
 
-// FINDINGS 45: every group of choices has two or more for one run too; the difference goes, as it has nothing to show.
+// Every group of choices has two or more for one run too; the difference goes, as it has nothing to show.
 TEST(Report, NoChoiceStandsAlone) {
     if (vgpureport::built_in_charts().script.empty()) GTEST_SKIP() << "built without dygraphs";
     const std::string page = render_report({small_run()});
@@ -306,7 +306,7 @@ TEST(Report, MarksTheBestOfEachRowAndByHowMuch) {
     EXPECT_THAT(row_of(page, "Fragmentation, of all GPUs, at the end"), HasSubstr("−2.50 points (33.3 %)"));
     EXPECT_THAT(row_of(page, "Fragmentation, of idle GPUs, at the end"), HasSubstr("equal"));
     EXPECT_THAT(row_of(page, "Pods not placed"), HasSubstr("−1 (50.0 %)"));
-    // A GPU that is blocked is no merit, and FINDINGS 45: nor is what the machine was busy with.
+    // A GPU that is blocked is no merit, nor is what the machine was busy with.
     for (const char* row :
          {"GPUs allocated, at the end", "GPUs in use, at the end", "Decisions per second, on this machine",
           "Decision latency, median, on this machine", "Decision latency, 99th percentile, on this machine"}) {
@@ -316,7 +316,7 @@ TEST(Report, MarksTheBestOfEachRowAndByHowMuch) {
     EXPECT_THAT(row_of(page, "Decision latency, median, on this machine"), HasSubstr("–")); // not measured
 }
 
-// FINDINGS 8c: a lead that another seed may turn round is shown, but nobody gets a star for it.
+// A lead that another seed may turn round is shown, but nobody gets a star for it.
 TEST(Report, ASmallLeadIsNotPraised) {
     report_run first = small_run("first");
     report_run second = small_run("second");
@@ -334,7 +334,6 @@ TEST(Report, ASmallLeadIsNotPraised) {
     EXPECT_THAT(row_of(render_report({first, second}), "GPUs served, at the end"), HasSubstr("★</span> 38.51 %"));
 }
 
-// FINDINGS 46
 TEST(Report, SaysWhichSizesOfRequestsFail) {
     report_run other = small_run("other");
     other.classes[0].failed = 2;
@@ -345,7 +344,7 @@ TEST(Report, SaysWhichSizesOfRequestsFail) {
     EXPECT_THAT(table, HasSubstr("<td>2</td><td class=\"n\">1</td><td class=\"n\">1</td><td class=\"n\">1</td>"));
 }
 
-// FINDINGS 45: every table may be wider than a phone, and then says so.
+// Every table may be wider than a phone, and then says so.
 TEST(Report, EveryTableSaysWhereItScrolls) {
     const std::string page = render_report({small_run("fgd"), small_run("best_fit")});
     std::size_t tables = 0;

@@ -1,5 +1,5 @@
-// GPU virtualization of Huawei Cloud CCE: statements of seed 004 from pods to placements. The acceptance checks C1 to
-// C12 are tests of those names in unit/mode/cce_test.cpp.
+// GPU virtualization of Huawei Cloud CCE: statements of docs/requirements.md from pods to placements. The acceptance
+// checks C1 to C12 are tests of those names in unit/mode/cce_test.cpp.
 #include "seeds.hpp"
 #include "vgpualloc/dialect/cce.hpp"
 
@@ -12,7 +12,7 @@ namespace cce = dialects::cce;
 constexpr const char* memory_name = "volcano.sh/gpu-mem.128Mi";
 constexpr const char* cores_name = "volcano.sh/gpu-core.percentage";
 
-/// A node of the seed's V100 of 16160 MiB.
+/// A node of the documented V100 of 16160 MiB.
 dialects::node_reading v100_node(int gpus) {
     kubernetes::node object;
     object.name = "n";

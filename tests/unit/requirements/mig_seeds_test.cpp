@@ -1,4 +1,4 @@
-// MIG: statements of seeds 000, 001, 002, 003, with their numbers and tables.
+// MIG: statements of docs/requirements.md, with their numbers and tables.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -1,4 +1,4 @@
-// NPU virtualization: statements of seed 003, with its examples and tables.
+// NPU virtualization: statements of docs/requirements.md, with their examples and tables.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -44,7 +44,7 @@ dialects::node_reading chips_on_node(int chips) {
     return mc::read_node(chips_of_310p(chips), all_healthy(chips), {}, {});
 }
 
-/// The seed's Job as its pod: request and limit, and labels; an empty one is left out.
+/// The documented Job as its pod: request and limit, and labels; an empty one is left out.
 kubernetes::pod cores_pod(std::int64_t cores, const std::string& dvpp = "", const std::string& level = "") {
     auto result = pod_with({{npu_core, cores}});
     result.containers[0].requests = result.containers[0].limits;
@@ -172,7 +172,7 @@ TEST(seeds_npu, dvpp_is_used_is_not_used_or_is_not_considered) {
     EXPECT_EQ(template_for(here, cores_ask(4, "no")), "vir04_3c_ndvpp") << "which leaves the engines to the other";
 }
 
-/// A row of the seed's selection table. `is_short`: the only chip has too few AI CPUs for the larger template.
+/// A row of MindCluster's selection table. `is_short`: the only chip has too few AI CPUs for the larger template.
 struct selection_row {
     std::int64_t cores;
     const char* dvpp;

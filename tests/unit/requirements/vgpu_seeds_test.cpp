@@ -1,4 +1,4 @@
-// GPU sharing through Volcano: statements of seeds 000, 001, 002 and the GPU part of 003, with their numbers.
+// GPU sharing through Volcano: statements of docs/requirements.md, with their numbers.
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -95,7 +95,7 @@ TEST(seeds, hami_core_takes_any_gpu) {
     }
 }
 
-// FINDINGS 3.2: types that do not name their maker, which HAMi registers as the driver names them.
+// Types that do not name their maker, which HAMi registers as the driver names them.
 TEST(seeds, hami_core_takes_gpus_whatever_they_are_called) {
     covers({"R003", "R004"});
     for (const std::string type : {"Tesla T4", "GeForce GTX 1080", "H20", "A100-SXM4-40GB", "PG506-232", "x"}) {
@@ -189,7 +189,7 @@ TEST(seeds, memory_is_optional_and_of_each_card) {
     covers({"R026", "R059"});
     site here;
     here.add("n", vgpu_node(card("A", "hami-core") + card("B", "hami-core") + card("C", "hami-core")));
-    EXPECT_EQ(here.place(vgpu_ask(2, 10240)), "n") << "seed 002: two GPUs, 10240 each";
+    EXPECT_EQ(here.place(vgpu_ask(2, 10240)), "n") << "two GPUs, 10240 each";
     ASSERT_EQ(here.shares().size(), 2U);
     for (const device_share& share : here.shares()) {
         EXPECT_EQ(share.part, (partition{slice{.memory = mib{10240}, .cores = core_percent{0}}}));

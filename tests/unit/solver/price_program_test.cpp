@@ -1,4 +1,4 @@
-// Prices of rests: against the step table of STUDY-price's form made by hand, in every mode, and learned.
+// Prices of rests: against a step table made by hand, in every mode, and learned.
 #include "vgpualloc/plan/price_program.hpp"
 
 #include <algorithm>

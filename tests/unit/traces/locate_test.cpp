@@ -57,7 +57,7 @@ TEST_F(locate, the_default_folder_follows_the_environment) {
     EXPECT_EQ(default_trace_folder(), "/t");
 }
 
-// FINDINGS 35, B18: $VGPUALLOC_TRACES shadowed the file that lay in the current folder.
+// $VGPUALLOC_TRACES shadowed the file that lay in the current folder.
 TEST_F(locate, a_bare_name_is_found_here_then_in_the_named_folder_then_in_the_cache) {
     fs::create_directories(at("cache/vgpualloc/traces"));
     fs::create_directories(at("named"));

@@ -22,7 +22,6 @@ double offered_by(const generated_trace& trace) {
     return asked / span / static_cast<double>(trace.capacity.count());
 }
 
-// FINDINGS 8d
 TEST(generator, an_offered_load_is_met_by_the_interval_alone) {
     const std::string weights = R"(, "hourly_weights": [1,1,1,1,1,1,1,2,4,6,8,8,8,8,8,8,6,4,2,1,1,1,1,1]})";
     const std::string daily = R"({"process": "poisson", "mean_interarrival_s": 100)" + weights;

@@ -172,7 +172,7 @@ TEST_F(openb, names_hold_no_control_characters) {
     }
 }
 
-// FINDINGS 27: "sn: a name" read like a glossary.
+// "sn: a name" read like a glossary.
 TEST_F(openb, what_is_missing_is_called_missing) {
     EXPECT_EQ(node_failure(",1,1,1,G\n"), "list.csv:2: sn: missing; expected a name");
     EXPECT_EQ(node_failure("n,1,1,1,\n"),

@@ -1,23 +1,22 @@
-/* The allocation core for C and for languages that call C: a scheduler tells it what the cluster is and what happens
- * there, asks where a pod could go and what each node says to it, books, and gets the annotations to write.
+/* The allocation core for C and for languages that call C. A scheduler reports objects (vga_upsert), queries where a
+ * pod fits (vga_evaluate), reserves devices (vga_reserve), and gets the annotations to write (vga_annotations).
  *
- * Calls. Every call that can fail returns a vga_status, which says whether the call could be carried out. What the core
- * answers is apart from it: a pod that fits nowhere is VGA_OK with reasons. Where a call fails, nothing has changed,
- * and `why`, which may be NULL, gets the reason in words. Nothing is thrown across this interface and no misuse of it
- * ends the program: unknown pods, events that come twice or late, and calls in the wrong order are statuses. The
- * exception is a pointer that is not what its parameter says.
+ * Status. Every call that can fail returns a vga_status: whether the call was carried out. A pod that fits nowhere is
+ * VGA_OK with reasons. A failed call changes nothing and writes a message to `why` (may be NULL); but after
+ * VGA_OUT_OF_MEMORY or VGA_INTERNAL the call may be half done: free the cluster. Nothing is thrown across this
+ * interface. Unknown pods, late or repeated events and calls in the wrong order return a status; they never end the
+ * program. Wrong pointers are not detected.
  *
- * Ownership. A vga_cluster is made by vga_cluster_new and freed by vga_cluster_free. All other memory is the caller's:
- * texts are written into buffers that the caller brings (vga_text), and nothing that is passed in is kept.
+ * Ownership. vga_cluster_new creates a cluster, vga_cluster_free frees it. All other memory belongs to the caller:
+ * texts are written into the caller's buffers (vga_text), and the library retains nothing passed in.
  *
- * Structures begin with `struct_size`, which the caller sets to sizeof the structure as its compiler knows it: so that
- * later versions may add fields at the end. A size that no header up to the library's own gave the structure is
- * refused, also that of a newer header.
+ * Structures begin with `struct_size`, which the caller sets to sizeof the structure as its compiler knows it, so that
+ * later versions may add fields at the end. The library rejects a size that neither its own header nor an older one
+ * defines.
  *
- * Threads. A cluster may be used by any number of threads at once; its calls come one after the other. Of vga_explain
- * and vga_metrics that is only the part that looks at the cluster; what they saw is explained and written while others
- * have their turn. An array of answers is the caller's own, so that any number of threads can read it without a call. A
- * trial is open for all threads: it is for the caller to keep others away until it ends.
+ * Threads. Any number of threads may use a cluster; its calls run one at a time. vga_explain and vga_metrics block
+ * others only while they read the cluster. An array of answers is the caller's own, so any number of threads can read
+ * it without a call. An open trial is visible to all threads: the caller must keep them away until it ends.
  *
  * Texts are UTF-8 and end with NUL, but for those that have a size beside them. Nodes are numbers that are valid while
  * the node is there; another node may get the number later, which vga_nodes_version tells. Pods are known by
@@ -185,13 +184,13 @@ typedef enum vga_pod_state {
     VGA_POD_SUSPENDED = 4  /**< it runs and counts for nothing until it is resumed */
 } vga_pod_state;
 
-/** Errors: none but of arguments; `node` is written if it is not NULL and the pod is reserved or committed. */
+/** Fails only on invalid arguments; `node` is written if it is not NULL and the pod is reserved or committed. */
 VGA_API vga_status vga_get_pod(vga_cluster* cluster, const char* uid, vga_pod_state* state, uint32_t* node);
 /** Written: 1 if some dialect reads that resource ("volcano.sh/vgpu-memory"): amounts of it are the core's to compare,
  * device by device; 0 if none does. */
 VGA_API vga_status vga_reads_resource(vga_cluster* cluster, const char* resource, int* reads, vga_text* why);
-/** Written: a number that is another one when what pods ask for may read otherwise than before: under another
- * configuration, or with the first node of a dialect. */
+/** Written: a version that changes when the same pods may parse differently: under another configuration, or with the
+ * first node of a dialect. */
 VGA_API vga_status vga_reading_version(vga_cluster* cluster, uint64_t* version);
 /** Written: 1 if the pod asks for devices, also where its request cannot be read; 0 if it asks for none. Errors:
  * VGA_UNKNOWN_POD. */
@@ -225,8 +224,8 @@ VGA_API vga_status vga_end_trial(vga_cluster* cluster, int keep, vga_text* why);
 
 /* ---- what there is to tell */
 
-/** Has the policies take the pods that are there for typical, if these are others than the last time by more than a
- * twentieth; policy fgd looks at them. `learned` (may be NULL): 1 if so. Errors: VGA_WRONG_STATE in a trial. */
+/** Updates the policies' typical workload to the current pods if it has changed by more than 5 %; policy fgd uses it.
+ * `learned` (may be NULL): 1 if so. Errors: VGA_WRONG_STATE in a trial. */
 VGA_API vga_status vga_learn_workload(vga_cluster* cluster, int* learned, vga_text* why);
 /** What is used of every device and by whom: JSON, docs/embedding.md has its members. Errors: VGA_TOO_SMALL. */
 VGA_API vga_status vga_metrics(vga_cluster* cluster, vga_text* json);

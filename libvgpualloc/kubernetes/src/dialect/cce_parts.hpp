@@ -20,7 +20,7 @@ public:
 
     [[nodiscard]] std::vector<std::string> resources() const override;
     [[nodiscard]] std::vector<std::string> resource_prefixes() const override { return {"volcano.sh/"}; }
-    [[nodiscard]] std::string_view scheduler() const noexcept override { return "volcano"; } // SPEC-cce, rule 12
+    [[nodiscard]] std::string_view scheduler() const noexcept override { return "volcano"; } // CCE takes no other
 
     [[nodiscard]] bool reads_init_containers() const noexcept override { return true; } // to refuse them
     [[nodiscard]] bool requests(const kubernetes::pod& pod) const override;

@@ -169,7 +169,7 @@ const mig_profile& profile_of(const mig_model& model, const mig_instance& part) 
 }
 
 /// What HAMi charges of compute, in percent: as the GPU registers the profile; else the profile's share of the
-/// multiprocessors of the whole GPU, rounded up (SPEC-hami 7), or of its compute slices where these are not known.
+/// multiprocessors of the whole GPU, rounded up, or of its compute slices where these are not known.
 std::int64_t cores_of(const device_registration& device, const mig_model& model, const mig_profile& own) {
     const auto offered = std::ranges::find(device.offers, own.name, &mig_offer::name);
     if (offered != device.offers.end() && offered->cores > core_percent{0}) return offered->cores.count();

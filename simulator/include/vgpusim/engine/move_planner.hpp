@@ -31,9 +31,9 @@ public:
     [[nodiscard]] virtual std::optional<vgpualloc::plan::move_plan> tidy(const room_wanted& wanted) = 0;
 };
 
-/// By plan/slot_repack.hpp at the prices of `ranking` if that is ssp (STUDY-mig's SSP+M), otherwise the fewest moves,
-/// at most moves_max, by plan/defragment.hpp. Devices are emptied by plan/defragment.hpp in either case. The policy
-/// must outlive the planner.
+/// By plan/slot_repack.hpp at the prices of `ranking` if that is ssp (docs/mig.md, "ssp with moves"), otherwise the
+/// fewest moves, at most moves_max, by plan/defragment.hpp. Devices are emptied by plan/defragment.hpp in either case.
+/// The policy must outlive the planner.
 [[nodiscard]] std::unique_ptr<move_planner> planner_for(vgpualloc::policy& ranking, std::int64_t moves_max);
 
 } // namespace vgpusim

@@ -20,7 +20,7 @@ struct workload_options {
     const vgpualloc::sharing_mode* mode = nullptr; ///< of every GPU; not null
 };
 
-/// Builds the workload as the FGD reference simulator does, draw by draw (SPEC-fgd §2): pods sorted by name and
+/// Builds the workload as the FGD reference simulator does, draw by draw: pods sorted by name and
 /// shuffled, tuned up with copies or down by removals, nodes given random tie ranks, typical pods from the untuned
 /// list. Without departures pod i arrives at second i. With departures pods arrive at their creation_time (pods of
 /// equal time in name order, copies after originals) and stay until deletion_time; a pod without creation_time is an

@@ -69,7 +69,7 @@ TEST(start_by_preempting, a_gang_of_unequal_pods_starts_where_there_was_room_for
     EXPECT_EQ(run.result().disturbed.preemptions, 1);
 }
 
-// SPEC-cce, rule 19: on a node whose GPUs are virtualized, lack of GPU resources preempts nobody.
+// CCE: on a node whose GPUs are virtualized, lack of GPU resources preempts nobody.
 TEST(start_by_preempting, stops_nobody_for_want_of_devices_that_cce_shares) {
     auto jobs = workload_of({{.arrival = 0, .duration = 100, .gpus = 1, .priority = 1, .cpu_milli = 6000},
                              {.arrival = 3, .duration = 10, .gpus = 1, .priority = 9},

@@ -34,7 +34,6 @@ std::string verdict_at(int lead) {
     return vgpusim::verdict_of(records);
 }
 
-// FINDINGS 8c
 TEST(verdict, a_win_is_that_of_one_seed) {
     EXPECT_EQ(
         verdict_at(25),
@@ -82,7 +81,6 @@ TEST(answer, how_full_the_cluster_is_where_pods_leave) {
     EXPECT_EQ(vgpusim::answer_of(run_of(4, {whole("a", 1)}, with("fgd", "hami_core")), nullptr), "");
 }
 
-// FINDINGS 8b
 TEST(answer, what_sharing_gains) {
     std::vector<vgputraces::openb_pod> halves;
     for (int i = 0; i < 8; ++i) halves.push_back(share("p" + std::to_string(i), 500));

@@ -27,7 +27,6 @@ std::vector<vgputraces::openb_pod> four_two_one() {
     return {at(whole("a", 4), 0, 1), at(whole("b", 2), 1, 3), at(whole("c", 1), 4, 5)};
 }
 
-// FINDINGS 8a
 TEST(figures, where_pods_leave_they_are_means_over_time_and_the_peak) {
     const auto figures = figures_on_four(four_two_one(), true);
     // Four GPUs for one second, two for two, none for one, one for one: nine of twenty GPU seconds.
@@ -50,7 +49,6 @@ TEST(figures, how_often_the_state_is_written_down_changes_nothing) {
     EXPECT_EQ(every_event.unusable_milli, rarely.unusable_milli);
 }
 
-// FINDINGS 8b
 TEST(figures, a_gpu_that_a_tenth_blocks_serves_a_tenth) {
     const std::vector<vgputraces::openb_pod> tenths{share("a", 100), share("b", 100), share("c", 100)};
     const auto alone = figures_on_four(tenths, false, "exclusive");

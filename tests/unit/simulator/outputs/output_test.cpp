@@ -48,7 +48,7 @@ protected:
     vgpusim::run_record record_;
 };
 
-// FINDINGS 32: a trace that knows no GPU memory has no pod that fails for want of it.
+// A trace that knows no GPU memory has no pod that fails for want of it.
 TEST_F(output, pods_csv_has_a_row_per_arrival) {
     EXPECT_THAT(lines_of(vgpusim::pods_csv(record_, loaded_.input)),
                 ElementsAre("order,name,node,gpus,placed,reason,arrival_s,start_s,end_s,attempts",
@@ -101,7 +101,7 @@ TEST_F(output, summary_json_has_the_contract_s_figures) {
     EXPECT_EQ(summary["gpu"]["arrived_milli"], 9000);
     EXPECT_EQ(summary["gpu"]["allocated_milli"], 4000);
     EXPECT_DOUBLE_EQ(summary["gpu"]["allocation_ratio"], 4.0 / 6.0);
-    // Four GPUs for one second, six for three, until the last event: FINDINGS 8a.
+    // Four GPUs for one second, six for three, until the last event:
     EXPECT_DOUBLE_EQ(summary["gpu"]["allocation_mean_ratio"], 22.0 / 24.0);
     EXPECT_DOUBLE_EQ(summary["gpu"]["served_ratio"], 22.0 / 24.0);
     EXPECT_EQ(summary["gpu"]["allocation_peak_ratio"], 1.0);
@@ -166,7 +166,6 @@ TEST_F(output, the_report_is_told_which_sizes_failed) {
     EXPECT_EQ(failed, record_.result.failed);
 }
 
-// FINDINGS 45
 TEST_F(output, the_report_says_same_where_no_other_device_policy_is_set) {
     const auto shown = vgpusim::describe(record_, loaded_);
     EXPECT_THAT(shown.facts, testing::Contains(std::pair<std::string, std::string>{"device_policy", "same"}));

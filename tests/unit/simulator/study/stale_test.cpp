@@ -35,14 +35,12 @@ protected:
     vga_test::temporary_folder folder_;
 };
 
-// FINDINGS 37
 TEST_F(stale, the_files_of_a_run_that_are_not_written_again) {
     put_run("", "fgd");
     EXPECT_THAT(stale_outputs(folder_.path(), {"summary.json"}), UnorderedElementsAre("pods.csv", "timeseries.csv"));
     EXPECT_THAT(stale_outputs(folder_.path(), {"summary.json", "pods.csv", "timeseries.csv"}), IsEmpty());
 }
 
-// FINDINGS 37
 TEST_F(stale, the_runs_that_a_comparison_names) {
     put("compare.json", "[" + summary("fgd") + "," + summary("weighted:fgd=1") + "]");
     put_run("fgd/", "fgd");
@@ -79,7 +77,7 @@ TEST_F(stale, the_files_of_a_study) {
     EXPECT_THAT(stale_outputs(folder_.path(), {}), UnorderedElementsAre("study.json"));
 }
 
-// FINDINGS 37: what does not say that we wrote it is somebody else's.
+// What does not say that we wrote it is somebody else's.
 TEST_F(stale, nothing_of_somebody_else) {
     EXPECT_THAT(stale_outputs(folder_ / "absent", {}), IsEmpty());
     put("pods.csv", "order,name,node\n"); // no summary says that a run has written it

@@ -38,7 +38,6 @@ std::vector<std::int64_t> arrivals_s(const vgpusim::simulation_input& input) {
     return seconds;
 }
 
-// FINDINGS 8d
 TEST(offered_load, is_rate_times_duration_times_gpus_of_all_gpus) {
     // 1000 x 10 + 500 x 20 + 2000 x 5 milli-GPU seconds in 100 s of arrivals, on 4000 milli-GPU.
     const auto input = leaving({at(whole("a", 1), 50, 60), at(share("b", 500), 70, 90), at(whole("c", 2), 150, 155)});

@@ -9,7 +9,6 @@ namespace {
 
 using vgpusim::parse_seed;
 
-// FINDINGS 34
 TEST(seed, every_number_of_64_bits_is_one_signed_or_not) {
     EXPECT_EQ(parse_seed("0"), 0U);
     EXPECT_EQ(parse_seed("42"), 42U);

@@ -1,4 +1,4 @@
-// Volcano's Ascend devices in HAMi mode, with templates or soft-sliced (SPEC-volcano §6).
+// Volcano's Ascend devices in HAMi mode, with templates or soft-sliced (docs/compat.md).
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A node of 310P chips as a session of upstream holds it, and the steps that read or change it (SPEC-volcano §7).
+// A node of 310P chips as a session of upstream holds it, and the steps that read or change it.
 #pragma once
 
 #include <cstddef>

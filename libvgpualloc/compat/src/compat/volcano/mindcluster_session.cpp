@@ -1,4 +1,4 @@
-// The session init of a node of 310P chips (SPEC-volcano §7.3).
+// The session init of a node of 310P chips.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// The exclusive rules: pods that match a rule do not share a card with other pods that match it (SPEC-volcano §8).
+// The exclusive rules: pods that match a rule do not share a card with other pods that match it.
 #pragma once
 
 #include <cstddef>

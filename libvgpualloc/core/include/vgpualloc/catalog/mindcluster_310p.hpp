@@ -17,8 +17,8 @@ struct mindcluster_310p_template {
 };
 
 /// Those of the built-in catalog's chip Ascend310P, in its order, which vir_template::index counts in. Constants: which
-/// of them serves a request is the mode's code, so a catalog file with other ones changes no decision. Source: seed
-/// 003, SPEC-volcano 7.1.
+/// of them serves a request is the mode's code, so a catalog file with other ones changes no decision. Source: Huawei's
+/// MindCluster documentation and Volcano's code (docs/dialects/mindcluster.md).
 inline constexpr std::array<mindcluster_310p_template, 7> mindcluster_310p_templates{{
     {.name = "vir01", .ai_core = 1, .ai_cpu = 1},
     {.name = "vir02", .ai_core = 2, .ai_cpu = 2},

@@ -17,7 +17,7 @@ namespace vgpualloc::modes {
 /// Slices whose memory is isolated (cores 0), or memory and compute. The first tenant of a GPU fixes which of the two
 /// its GPU has, until it is empty again. A request for all units of memory that the GPU has (its memory / 128, rounded
 /// down), for 100 % of compute, or for neither gets the whole GPU. device_state::layout counts such tenants. Source:
-/// seed 004, "Using GPU Virtualization" (cce_10_0646); the rounding is this project's reading of it.
+/// Huawei Cloud, "Using GPU Virtualization" (cce_10_0646); the rounding is this project's reading of it.
 class cce final : public named<"cce", one_part_mode<cce>> {
 public:
     static constexpr mib unit{128};

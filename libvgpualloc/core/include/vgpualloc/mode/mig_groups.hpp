@@ -24,8 +24,8 @@ namespace vgpualloc::modes {
 
 /// A GPU serves instances of one group at a time. An empty GPU takes the first group, in the configured order, that has
 /// an instance large enough; a GPU in use keeps its group until its last instance is gone. Within a group the smallest
-/// instance that is large enough and has a free slot is taken, at its lowest free slot (Volcano's dynamic MIG design;
-/// seeds 000-003: 3000 MiB asked, the 5 GB instance given). Large enough is one that has the memory and, where a share
+/// instance that is large enough and has a free slot is taken, at its lowest free slot (Volcano's dynamic MIG design:
+/// 3000 MiB asked, the 5 GB instance given). Large enough is one that has the memory and, where a share
 /// of compute is asked for, at least that share. So every free instance of a mixed group is reached: 3000 MiB get the
 /// 2g.10gb once all 1g.5gb are taken, and then the 3g.20gb. A request that names a profile gets an instance of this
 /// kind and no other, of the first group that has one free. Where a device plugin offers the instances as units, a

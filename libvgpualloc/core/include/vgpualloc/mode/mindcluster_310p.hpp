@@ -20,7 +20,7 @@
 
 namespace vgpualloc::modes {
 
-/// A chip gives 1, 2 or 4 of its AI cores as a template, or all of them as a whole, unused chip (seed 003). Counted are
+/// A chip gives 1, 2 or 4 of its AI cores as a template, or all of them as a whole, unused chip. Counted are
 /// AI cores, AI CPUs and the video engines (DVPP). With high_level a request gets the template with more AI CPUs, or,
 /// if a chip is short of these, the smaller one: a compromise, so that chips and nodes with the larger one go first.
 ///
@@ -198,8 +198,8 @@ private:
         return result;
     }
 
-    /// The selection table of seed 003 (R095). It has 1 and 2 cores without a word on DVPP alone (R096); a dialect that
-    /// ignores the word, as Volcano does, does not pass it on.
+    /// The selection table of MindCluster's documentation (R095 of docs/requirements.md). It has 1 and 2 cores without
+    /// a word on DVPP alone (R096); a dialect that ignores the word, as Volcano does, does not pass it on.
     [[nodiscard]] std::optional<parts> parts_for(const device_spec& device, const device_request& request) const {
         if (request.cores <= core_percent{0}) return std::nullopt;
         if (request.cores == device.cores) return parts{.full = whole_device{}, .reduced = whole_device{}};
@@ -265,7 +265,7 @@ private:
         return {.code = rejection_code::dvpp_taken, .wanted = 1, .available = 0};
     }
 
-    /// A chip has four vGroups (SPEC-ascend 6): with three in use 4 cores are too many, with four in use 2 are.
+    /// A chip has four vGroups : with three in use 4 cores are too many, with four in use 2 are.
     [[nodiscard]] static rejection_detail why_no_group(const device_state& state, core_percent cores) {
         std::uint32_t in_use = 0;
         for (std::uint32_t group = 1; group <= groups_max; ++group) {

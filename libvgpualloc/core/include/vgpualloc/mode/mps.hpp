@@ -42,7 +42,7 @@ public:
         return replica_mode::key(a, b) && clients_of(a) == clients_of(b);
     }
 
-    /// A fatal fault ends all clients on the GPU (seed 002, R050).
+    /// A fatal fault ends all clients on the GPU (R050 of docs/requirements.md).
     [[nodiscard]] bool shares_faults() const noexcept override { return true; }
     /// It is contained to the GPUs that clients share with the faulty one, and reported to all clients on these
     /// (NVIDIA's "Multi-Process Service", memory protection and error containment).

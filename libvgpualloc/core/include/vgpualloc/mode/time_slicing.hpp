@@ -19,7 +19,7 @@ class time_slicing final : public named<"time_slicing", one_part_mode<time_slici
 public:
     using named::named;
 
-    /// A crash of one container hits all of the GPU (seed 002, R049).
+    /// A crash of one container hits all of the GPU (R049 of docs/requirements.md).
     [[nodiscard]] bool shares_faults() const noexcept override { return true; }
     [[nodiscard]] static slice part_for(const device_spec&, const device_request&) { return {}; }
 

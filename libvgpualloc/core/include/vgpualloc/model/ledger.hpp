@@ -35,11 +35,11 @@ struct host_use {
     bool operator==(const host_use&) const = default;
 };
 
-/// Counts use per node and device. Every operation checks first and then changes all or nothing; what is wrong with a
-/// call is a value (codes pod_is_live, pod_not_known, node_not_known, node_gone, amount_not_valid) and changes nothing.
-/// Invariant: the sum of all live bookings equals the counted use, and nothing exceeds its capacity but what was
-/// adopted or re-registered that way; a break aborts. Not thread-safe; reading from several threads is safe while
-/// nobody changes it.
+/// Records what pods use of every node and device. A call checks its arguments, then applies all of the change or none
+/// of it. Misuse returns a code (pod_is_live, pod_not_known, node_not_known, node_gone, amount_not_valid) and changes
+/// nothing. Invariant: recorded use is the sum of all live bookings. Use exceeds capacity only where pods were adopted
+/// that way or a node or device was registered again with less. A violation aborts the process. Not thread-safe.
+/// Several threads may read at the same time while no thread changes the ledger.
 class ledger {
 public:
     using result = expected<void, rejection_detail>;
@@ -50,8 +50,7 @@ public:
     ledger(ledger&& other) noexcept;
     ledger& operator=(ledger&& other) noexcept;
 
-    /// Makes room for that many pods, which saves the copies of growing, and takes numbers up to there from the first
-    /// pod on (pod_index_gap_max).
+    /// Reserves memory for `count` pods, and accepts pod numbers up to `count` (plus pod_index_gap_max) at once.
     void expect_pods(std::size_t count);
 
     // ---- pods
@@ -59,9 +58,9 @@ public:
     /// Books a pod; later requests see it at once. Refused with the first check that fails: the node's presence, pod
     /// limit, host CPU, host memory, then each share in order. Host rules (taints, selectors) are not looked at.
     VGA_HOT [[nodiscard]] expected<booking_id, rejection_detail> reserve(booking entry);
-    VGA_HOT result commit(pod_id pod);  ///< of a reserved pod
-    result rollback(pod_id pod);        ///< of a reserved pod; restores the exact former state
-    VGA_HOT result release(pod_id pod); ///< of a committed pod
+    VGA_HOT result commit(pod_id pod);  ///< confirms a reserved pod
+    result rollback(pod_id pod);        ///< removes a reserved pod; restores the exact former state
+    VGA_HOT result release(pod_id pod); ///< releases a committed pod
 
     /// Books a pod that runs already, as a restarted scheduler finds it: what runs is counted even where another
     /// scheduler gave out too much, and on devices that are not in service. Refused only for why_not_there(), for
@@ -131,7 +130,7 @@ public:
         const slot_list& pods = records_[where.at()].pods;
         return {pods.data(), pods.size()};
     }
-    /// Another one whenever the node's list of devices or what it is has changed, so that whoever keeps a copy sees it.
+    /// Changes whenever the node's device list or description changes. Compare it to find out whether a copy is stale.
     /// The nodes of the start begin with version 0; no other one is used twice, not even by two nodes or after a trial
     /// was undone.
     [[nodiscard]] std::uint64_t version_of(node_index where) const noexcept { return records_[where.at()].version; }
@@ -161,7 +160,7 @@ public:
     [[nodiscard]] std::uint64_t first_event() const noexcept { return events_.first(); }
     [[nodiscard]] std::uint64_t next_event() const noexcept { return events_.next(); }
     [[nodiscard]] const ledger_event& event(std::uint64_t number) const noexcept { return events_[number]; }
-    /// By slot, live or not.
+    /// All bookings, indexed by slot, including those that have ended.
     [[nodiscard]] std::span<const booking> bookings() const noexcept { return bookings_; }
     /// What an event of a node says.
     [[nodiscard]] const node_change& change(const ledger_event& event) const noexcept {

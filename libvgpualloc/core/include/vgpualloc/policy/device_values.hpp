@@ -94,8 +94,8 @@ struct free_amount {
 
 /// Scores by Policy::value_of(device, shape, free), a whole number that is better the larger it is. Of placements that
 /// change the sum of values alike, that on the fullest device wins, and then the one that leaves the most starts for
-/// further parts (STUDY-mig: ties that help every table-driven policy). Policy::scale is what a difference of values is
-/// divided by, so that scores are of the order of 1.
+/// further parts (this way of breaking ties helps every policy that goes by tables). Policy::scale is what a difference
+/// of values is divided by, so that scores are of the order of 1.
 template <class Policy>
 class device_value_policy : public policy {
 public:

@@ -1,6 +1,5 @@
-// How Volcano's deviceshare plugin ranks cards and nodes, without its mistakes (SPEC-volcano §3.3, §6.4, §6.5, §7.8):
-// what its arguments SchedulePolicy and ScheduleWeight mean. For conformance runs and for those who want exactly that
-// ranking.
+// How Volcano's deviceshare plugin ranks cards and nodes, without its mistakes (docs/dialects/volcano.md): what its
+// arguments SchedulePolicy and ScheduleWeight mean. For conformance runs and for those who want exactly that ranking.
 #pragma once
 
 #include <cmath>

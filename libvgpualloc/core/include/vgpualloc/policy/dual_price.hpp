@@ -24,8 +24,7 @@ namespace vgpualloc::policies {
 /// the workload's CPU per GPU, whatever the node has. Where the cluster is short of CPU (price_table::cpu_scarce),
 /// whether or not pods name models, half of the worth needs 0.2 times the workload's CPU per GPU and half 1.3 times it,
 /// whatever the node has, rests need no more than idle devices of that worth, and equals keep the order of nodes.
-/// Source: STUDY-price, "LPW"; premiums, the node's own CPU per GPU, the CPU of rests, the order among equals and all
-/// of scarce CPU are ours (docs/price-policy.md).
+/// docs/price-policy.md says where the formula comes from and what each term gains.
 class dual_price final : public named<"dual_price", policy> {
 public:
     explicit dual_price(const policy_parameters& parameters)

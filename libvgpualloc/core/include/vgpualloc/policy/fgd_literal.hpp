@@ -10,8 +10,8 @@ namespace vgpualloc::policies {
 
 /// The placement wins that makes F grow least: over the workload's device requests, frequency times all that is free on
 /// a device that cannot take the request (Weng et al., "Beware of Fragmentation", USENIX ATC 2023, with free memory
-/// slices in the place of milli-GPU, as STUDY-mig carries it over). Policy fgd is the same with a device's larger share
-/// of memory and compute, and looks at the CPU of nodes besides.
+/// slices in the place of milli-GPU). A baseline (docs/policies.md). Policy fgd is the same with a device's larger
+/// share of memory and compute, and looks at the CPU of nodes besides.
 class fgd_literal final : public named<"fgd_literal", device_value_policy<fgd_literal>> {
 public:
     explicit fgd_literal(const policy_parameters& parameters) : requests_{parameters.target} {}

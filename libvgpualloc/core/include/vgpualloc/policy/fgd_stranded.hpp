@@ -11,7 +11,7 @@
 namespace vgpualloc::policies {
 
 /// The placement wins that makes F grow least: over the workload's device requests, frequency times what is left of the
-/// free part of a device when as many such requests as fit have taken theirs (STUDY-mig, "FGD stranded").
+/// free part of a device when as many such requests as fit have taken theirs. A baseline (docs/policies.md).
 class fgd_stranded final : public named<"fgd_stranded", device_value_policy<fgd_stranded>> {
 public:
     explicit fgd_stranded(const policy_parameters& parameters) : requests_{parameters.target} {}

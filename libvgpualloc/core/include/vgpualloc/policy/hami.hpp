@@ -1,5 +1,5 @@
-// How HAMi's scheduler ranks nodes and GPUs (SPEC-hami-recorded §5.2, 5.3, 5.8): for those who want to know where its
-// pods go. Links between GPUs, which it may look at as well, are not known here.
+// How HAMi's scheduler ranks nodes and GPUs (docs/dialects/hami.md): for those who want to know where its pods go.
+// Links between GPUs, which it may look at as well, are not known here.
 #pragma once
 
 #include <algorithm>

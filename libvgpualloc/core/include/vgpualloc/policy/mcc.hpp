@@ -8,9 +8,9 @@ namespace vgpualloc::policies {
 
 /// The configuration capability of a MIG GPU is the number of free starts of its profiles, together; the placement wins
 /// that lowers it least. The literature on MIG placement has this policy as MCC; its definition could not be read here.
-/// Read literally, "maximum capability after the placement", it prefers empty GPUs and is far worse (STUDY-mig, which
-/// measured both). Counted are the profiles that requests by memory get, without +me and its kin. On devices whose
-/// parts lie at no places it takes the fullest device.
+/// Read literally, "maximum capability after the placement", it prefers empty GPUs and is far worse (both were
+/// measured). Counted are the profiles that requests by memory get, without +me and its kin. On devices whose parts lie
+/// at no places it takes the fullest device. A baseline (docs/policies.md).
 class mcc final : public named<"mcc", device_value_policy<mcc>> {
 public:
     [[nodiscard]] static std::int64_t value_of(const device_view&, const slot_shape& shape, const free_slots& free) {

@@ -8,8 +8,9 @@ namespace vgpualloc::policies {
 
 /// F of a GPU is, over all profiles that its free units would be enough for and all their starts, the units of the
 /// profile where the start is blocked. After Zambianco, Fasol and Doriguzzi-Corin, "An Online Fragmentation-Aware GPU
-/// Scheduler for Multi-Tenant MIG-based Clouds", arXiv 2511.18906; the formula is that of STUDY-mig, which had it from
-/// memory, and was not verified against the paper. On devices whose parts lie at no places it takes the fullest device.
+/// Scheduler for Multi-Tenant MIG-based Clouds", arXiv 2511.18906; the formula is from memory and was not verified
+/// against the paper. A baseline (docs/policies.md). On devices whose parts lie at no places it takes the fullest
+/// device.
 class mfi final : public named<"mfi", device_value_policy<mfi>> {
 public:
     [[nodiscard]] static std::int64_t value_of(const device_view&, const slot_shape& shape, const free_slots& free) {

@@ -28,21 +28,21 @@ struct policy_event {
 class positional_policy;
 class priced_policy;
 
-/// Scores placements; the highest score wins. A score is an IEEE double, compared exactly.
+/// Ranks feasible placements. The highest score wins. Scores are IEEE doubles and are compared exactly.
 ///
-/// Choice on a node: every device that fits is tried, the highest device_score() wins, then the highest node_score(),
-/// then the lowest device index. Choice among nodes: node_score() of the outcome chosen there; equal scores go to the
-/// node of the lowest rank (ledger::rank_of()), or to a uniform draw (traits().nodes).
+/// On one node, every device that fits is tried: the highest device_score() wins, then the highest node_score(), then
+/// the lowest device index. Among nodes, the highest node_score() wins. Ties go to the lowest ledger::rank_of(), or to
+/// a uniform draw if traits().nodes is `drawn`.
 ///
-/// Scores must depend only on the arguments, on what observe() told about that very node, and on epoch(): the allocator
-/// keeps a node's score until the node changes or the epoch rises.
+/// The allocator caches a node's score until the node changes or epoch() rises. So a score may depend only on its
+/// arguments, on what observe() reported about the same node, and on epoch().
 class policy {
 public:
     virtual ~policy() = default;
 
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-    /// How good it is that `before` becomes `after`.
+    /// Scores the change of a node from `before` to `after`.
     [[nodiscard]] virtual double node_score(const request_view& request, const node_view& before,
                                             const node_view& after) = 0;
 
@@ -50,7 +50,7 @@ public:
     [[nodiscard]] virtual double device_score(const request_view& request, const node_view& before,
                                               const node_view& after, const step_view& step) = 0;
 
-    /// What the scores look at and how ties are settled.
+    /// What the scores depend on and how ties are broken.
     [[nodiscard]] virtual policy_traits traits() const noexcept { return {}; }
     /// This policy, if it is one that looks at positions.
     [[nodiscard]] virtual positional_policy* positional() noexcept { return nullptr; }
@@ -59,7 +59,7 @@ public:
 
     /// Whether equal devices are drawn for this request; asked only where traits().devices is `drawn`.
     [[nodiscard]] virtual bool draws_device_for(const request_view& /*request*/) const noexcept { return true; }
-    /// A position in [0, count); called once per choice that is settled by draw, `count` >= 1.
+    /// A position in [0, count); called once per choice that is made by a draw, `count` >= 1.
     [[nodiscard]] virtual std::uint64_t draw(std::uint64_t /*count*/) { return 0; }
 
     /// A trial begins, possibly inside another one. A policy that draws notes where its stream stands.
@@ -67,17 +67,17 @@ public:
     /// The innermost trial ends. Unless it is kept, the draws made since it began have never happened.
     virtual void leave_trial(bool /*keep*/) {}
 
-    /// Told of every change of the ledger, in order, before the next score is asked for.
+    /// Called for every change of the ledger, in order, before the next score is requested.
     virtual void observe(const policy_event& /*event*/) {}
 
-    /// Told of a pod that has arrived, before the first decision about it and whether or not it will be placed. `book`
-    /// is the ledger as it is then.
+    /// Called for a pod that has arrived, before the first decision about it and whether or not it will be placed.
+    /// `book` is the ledger as it is then.
     virtual void note_arrival(const pod_request& /*request*/, const ledger& /*book*/) {}
 
     /// Rises when scores of unchanged nodes change.
     [[nodiscard]] virtual std::uint64_t epoch() const noexcept { return 0; }
 
-    /// Told that ids of configurations and devices are about to be given anew: whatever was kept by id is void.
+    /// Called when ids of configurations and devices are about to be reassigned: whatever was stored by id is void.
     virtual void forget_ids() {}
 };
 

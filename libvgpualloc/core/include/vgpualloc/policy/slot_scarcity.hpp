@@ -17,7 +17,7 @@
 
 namespace vgpualloc {
 
-/// Constants of the prices; the defaults are those that STUDY-mig chose on seeds of its own.
+/// Constants of the prices; the defaults were chosen on other random seeds than those of docs/mig.md.
 struct slot_scarcity_options {
     double stock_time = 0.125;     ///< T: the part of a mean lifetime whose arrivals the stock of slots should cover
     double floor = 1e-6;           ///< of a price, times the share of the demand

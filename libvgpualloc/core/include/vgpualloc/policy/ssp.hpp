@@ -17,9 +17,9 @@ namespace vgpualloc::policies {
 
 /// A placement costs the sum over classes of requests of price x places lost (slot_scarcity has both); the cheapest
 /// wins, of equally cheap ones that on the fullest device. It is mcc with prices that follow scarcity: a start of a
-/// profile of which the cluster has plenty is given away, one of a profile that runs out is kept. Source: STUDY-mig,
-/// "SSP", with T = 1/8 and learned demand; not for clusters that are only filled and never emptied, where nothing is
-/// known of lifetimes (mcc is better there).
+/// profile of which the cluster has plenty is given away, one of a profile that runs out is kept. T is 1/8 and demand
+/// is learned (docs/mig.md). Not for clusters that are only filled and never emptied, where nothing is known of
+/// lifetimes (mcc is better there).
 ///
 /// The score is minus the cost, in starts, rounded to 2^-32, so that costs which differ by rounding alone are equal.
 class ssp final : public named<"ssp", priced_policy> {

@@ -1,5 +1,5 @@
 // The ascend_hami dialect: Ascend NPUs as HAMi and Volcano's HAMi mode spell them, cut by templates or in software
-// (specs: SPEC-volcano 6, SPEC-ascend 1-5). Memory is in MiB, cores in AI cores (template) or percent (soft).
+// (docs/dialects/ascend_hami.md). Memory is in MiB, cores in AI cores (template) or percent (soft).
 #pragma once
 
 #include <cstdint>

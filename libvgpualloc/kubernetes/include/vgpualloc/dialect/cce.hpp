@@ -1,5 +1,6 @@
-// The cce dialect: GPU virtualization of Huawei Cloud CCE (spec: SPEC-cce, from "Using GPU Virtualization",
-// cce_10_0646). Memory is asked for in units of 128 MiB, compute in percent of a GPU in steps of 5.
+// The cce dialect: GPU virtualization of Huawei Cloud CCE (its documentation: "Using GPU Virtualization",
+// cce_10_0646; docs/dialects/cce.md). Memory is asked for in units of 128 MiB, compute in percent of a GPU in steps
+// of 5.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ struct options {
 /// - requests: whether any container, init containers too, names one of the resources.
 /// - read_pod: one virtual GPU per container that names the resources. A GPU's whole memory is not told from a part
 ///   here: the mode decides. Errors: unsupported for init containers, missing for compute without memory, out_of_range
-///   for amounts (SPEC-cce, rules 2, 4, 6 and 8).
+///   for amounts.
 /// - read_assignment: per container, closed by ';', "uuid,<MiB>,<percent>:" or "uuid,whole:". Problems: malformed,
 ///   out_of_range, duplicate, unknown_name, mismatch.
 /// - write_assignment: every share is a slice or a whole_device.

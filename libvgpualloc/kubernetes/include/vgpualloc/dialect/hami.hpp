@@ -1,5 +1,5 @@
-// The hami dialect: NVIDIA GPUs as HAMi's scheduler, webhook and device plugin spell them (specs: SPEC-hami 1-7).
-// Memory is in MiB, cores in percent of a GPU.
+// The hami dialect: NVIDIA GPUs as HAMi's scheduler, webhook and device plugin spell them
+// (docs/dialects/hami.md). Memory is in MiB, cores in percent of a GPU.
 #pragma once
 
 #include <cstdint>

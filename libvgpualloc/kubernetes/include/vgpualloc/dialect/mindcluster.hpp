@@ -1,5 +1,5 @@
-// The mindcluster dialect: Ascend 310P chips as Huawei's MindCluster and Volcano's MindCluster mode spell them (specs:
-// SPEC-volcano 7, SPEC-ascend 6). Amounts are AI cores.
+// The mindcluster dialect: Ascend 310P chips as Huawei's MindCluster and Volcano's MindCluster mode spell them
+// (docs/dialects/mindcluster.md). Amounts are AI cores.
 #pragma once
 
 #include <cstdint>

@@ -56,7 +56,7 @@ struct options {
     std::shared_ptr<const mig_catalog> catalog{std::shared_ptr<void>{}, &built_in_mig_catalog()};
     bool mps_as_hami_core = false; ///< true: cards that register mode `mps` are served as Volcano serves them
     /// A container without a request has an empty part in written annotations, so that the device plugin, which goes by
-    /// position, finds every container. False: it is left out, as upstream does (SPEC-volcano Q4).
+    /// position, finds every container. False: it is left out, as upstream does (quirk Q4 of docs/compat.md).
     bool positions_of_containers = true;
 
     bool operator==(const options&) const = default;

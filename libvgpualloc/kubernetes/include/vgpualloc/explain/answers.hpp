@@ -32,9 +32,10 @@ struct explain_options {
     /// Of Volcano's scheduler configuration: plugin deviceshare ranks instead of `policy`. Its exclusive rules are
     /// those of the snapshot's dialects (dialect_config::exclusive_rules).
     std::optional<dialects::volcano::plugin_arguments> deviceshare{};
-    /// What plugin vgpualloc is told of the dialects that it serves; none: all of them.
+    /// The arguments of plugin vgpualloc on the dialects that it serves; none: all of them.
     std::optional<dialects::volcano::plugin_arguments> served{};
-    /// Who asks schedules the pod, whatever spec.schedulerName says; else that has to serve the pod's dialect.
+    /// True: the caller schedules the pod; spec.schedulerName is ignored. False: that scheduler must serve the pod's
+    /// dialect.
     bool is_scheduler = false;
 };
 

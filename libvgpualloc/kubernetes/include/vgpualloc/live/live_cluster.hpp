@@ -1,5 +1,6 @@
-// A living cluster that a scheduler follows and decides on: told of objects as a watch shows them, asked about pods
-// that wait, and booked on before the objects say so. The C interface and replays of decision logs are made of it.
+// A live cluster as a scheduler follows it: it receives objects as a watch delivers them, answers where pending pods
+// fit, and records reservations before the objects show them. The C interface and replays of decision logs are built on
+// it.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +36,8 @@
 namespace vgpualloc {
 
 struct live_options {
-    /// Spellings of parse_policies(); an empty device_policy is the same. Policies that draw are refused: what a live
-    /// scheduler decides has to follow from what it was told.
+    /// Expressions of parse_policies(); an empty device_policy is the same one. Randomised policies are rejected: the
+    /// decisions of a live scheduler have to follow from the objects that it received.
     std::string policy = explaining::default_policy;
     std::string device_policy{};
     std::span<const policy_entry> policies = native_policies; ///< that may be named; outlives the cluster
@@ -46,7 +47,7 @@ struct live_options {
     std::optional<dialects::volcano::plugin_arguments> deviceshare{};
 };
 
-/// What one node says to a pod.
+/// One node's answer to a pod.
 struct node_opinion {
     double score = 0.0; ///< meaningful if it fits
     /// How far the best placement there falls short of what was asked; less of it goes before a higher score.
@@ -81,7 +82,7 @@ struct live_question {
 /// Pods are known by their uid (metadata.uid; where an object has none, "<namespace>/<name>"), nodes by their index in
 /// the ledger, which a node keeps while it is there and another one may get afterwards.
 ///
-/// What a call asks for and cannot be had is a value and changes nothing: codes pod_not_known, pod_is_live (it has
+/// A call that cannot be carried out returns a code and changes nothing: pod_not_known, pod_is_live (it has
 /// something already, or the call does not go with what it has), node_not_known, node_gone. Not thread-safe.
 class live_cluster {
 public:
@@ -145,10 +146,10 @@ public:
     /// Books a waiting pod on the devices that the policy prefers there. Its opinion: if it does not fit, nothing is
     /// booked.
     [[nodiscard]] node_opinion reserve(std::string_view uid, node_index where);
-    [[nodiscard]] rejection_detail commit(std::string_view uid);   ///< of a reserved pod
-    [[nodiscard]] rejection_detail rollback(std::string_view uid); ///< of a reserved pod
-    [[nodiscard]] rejection_detail release(std::string_view uid);  ///< of a committed pod
-    [[nodiscard]] rejection_detail suspend(std::string_view uid);  ///< of a committed pod
+    [[nodiscard]] rejection_detail commit(std::string_view uid);   ///< confirms a reserved pod
+    [[nodiscard]] rejection_detail rollback(std::string_view uid); ///< removes a reserved pod
+    [[nodiscard]] rejection_detail release(std::string_view uid);  ///< releases a committed pod
+    [[nodiscard]] rejection_detail suspend(std::string_view uid);  ///< stops counting a committed pod
     /// Of a suspended pod. Code node_gone while its node is not there: it stays suspended. When the node is back the
     /// pod has what its object says, or may be resumed.
     [[nodiscard]] rejection_detail resume(std::string_view uid);
@@ -160,8 +161,7 @@ public:
     /// What explaining a pod takes, on the cluster as it is. Error unknown_name.
     [[nodiscard]] expected<live_question> question(std::string_view uid);
 
-    /// Has the policies take the pods that are there for typical, if these are others than the last time by more than a
-    /// twentieth. True if so.
+    /// Updates the policies' typical workload to the current pods if it has changed by more than 5 %. True if so.
     bool learn_workload();
     [[nodiscard]] const workload& learned() const noexcept { return learned_; }
     /// A present node as policies see it now. Valid until the next call.

@@ -92,7 +92,7 @@ struct no_room {
 /// A pod has its old place and the new one while it is copied, with all that it asks of the host, so a move needs both
 /// to be free. Host rules, CPU, memory and the limit of pods count, and devices that are not in service, or that hold
 /// more than they have, take and give nothing. Pods that are not committed or that are not among `movable` stay.
-/// Which devices suit is asked of their modes (sharing_mode), so every mode is planned for alike. An amount that
+/// The sharing mode decides which devices are suitable, so every mode is planned for alike. An amount that
 /// depends on the node (device_request::memory_of_first) is that of the first device of the family.
 ///
 /// Of several destinations a pod gets the device that it leaves least room on. Requests pass check_request(). The

@@ -26,7 +26,7 @@ using weighted_pods = std::vector<std::pair<const pod_request*, double>>;
 /// are milli-GPU. Hosts are left out: CPU is for the policy to count.
 ///
 /// Which models pods ask for is left out too: where few devices are wanted by name, the others would cost nothing, and
-/// any placement would do there (STUDY-price, V1). Where pods do name models, the program is solved once more with what
+/// any placement would do there. Where pods do name models, the program is solved once more with what
 /// they name, and the premium of a kind is how much more one of its devices is worth than one of the cheapest kind, as
 /// a part of what one of the dearest is worth. Of more than 64 kinds of pods those that are asked for most count.
 /// Errors: those of pack_cluster() and of the solver; a program that it gives up on.

@@ -43,8 +43,9 @@ struct repack_question {
 ///     1 + worth_of_size x size + gain >= least_gain_per_move x k x max(0, 1 - (tokens - 1) / tokens_max)^2
 ///
 /// where the size of a request is its part of a device's memory slices, and the one with the largest gain -
-/// price_per_move x k is returned. Source: STUDY-mig, "SSP+M", which has no size, the prices as they are, 0.7 in place
-/// of 1.2 and no square: with these moves go to whichever request is lost first, and less memory is accepted.
+/// price_per_move x k is returned (docs/mig.md, "ssp with moves"). A first form had no size, the prices as they are,
+/// 0.7 in place of 1.2 and no square: with these moves go to whichever request is lost first, and less memory is
+/// accepted.
 ///
 /// Every move's new place is free when the moves before it are done and while its old place is still taken, so that the
 /// plan can be carried out one move after the other. Only pods with one part move; host rules, CPU and memory of nodes

@@ -1,4 +1,4 @@
-// Go's math/rand (v1) generator, as the FGD reference simulator consumes it (specs: SPEC-fgd §2.1).
+// Go's math/rand (v1) generator, as the FGD reference simulator consumes it.
 #pragma once
 
 #include <array>

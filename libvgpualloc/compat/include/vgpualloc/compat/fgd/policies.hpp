@@ -1,5 +1,5 @@
-// The FGD reference simulator's policies with their integer scores (hkust-adsl/kubernetes-scheduler-simulator; facts in
-// SPEC-fgd §3). Proven by recorded placements: tests/golden.
+// The FGD reference simulator's policies with their integer scores (hkust-adsl/kubernetes-scheduler-simulator). Proven
+// by recorded placements: tests/golden.
 #pragma once
 
 #include <algorithm>

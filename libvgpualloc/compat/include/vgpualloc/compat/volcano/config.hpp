@@ -1,5 +1,4 @@
-// What Volcano's deviceshare plugin is configured with (SPEC-volcano §1.1, §2): names and device data as upstream holds
-// them after parsing.
+// What Volcano's deviceshare plugin is configured with: names and device data as upstream holds them after parsing.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Volcano's legacy gpushare devices, by memory or by number (SPEC-volcano §5).
+// Volcano's legacy gpushare devices, by memory or by number (docs/compat.md).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Volcano's Ascend 310P devices in MindCluster mode (SPEC-volcano §7).
+// Volcano's Ascend 310P devices in MindCluster mode (docs/compat.md).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ public:
 [[nodiscard]] std::unique_ptr<mindcluster_object> make_mindcluster_310p(const node& where, npu_node_info info,
                                                                         const plugin_options& options);
 
-/// The batch score of the candidates that passed the filter, in node order (§7.8); 0 for all where the weight is <= 0.
+/// The batch score of the candidates that passed the filter, in node order; 0 for all where the weight is <= 0.
 [[nodiscard]] std::vector<double> batch_score(std::span<const mindcluster_object* const> candidates, const pod& pending,
                                               const plugin_options& options);
 

@@ -1,5 +1,5 @@
 // Volcano's scheduling of one pod after another with the deviceshare plugin: cache, sessions, choice of a node
-// (SPEC-volcano §1).
+// (docs/compat.md).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Volcano's vGPU devices (hami-core and MIG) with the exclusive rules (SPEC-volcano §3, §4, §8).
+// Volcano's vGPU devices (hami-core and MIG) with the exclusive rules (docs/compat.md).
 #pragma once
 
 #include <memory>
