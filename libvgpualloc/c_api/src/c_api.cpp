@@ -168,8 +168,7 @@ vga_status vga_configure(vga_cluster* cluster, const vga_options* options, vga_t
         if (!done) return refuse_input(why, done.error());
         std::string dropped;
         for (const error& booking : *done) dropped += (dropped.empty() ? "" : "; ") + booking.message();
-        if (why != nullptr && !dropped.empty()) write_text(why, dropped);
-        return VGA_OK;
+        return dropped.empty() ? VGA_OK : refuse(VGA_OK, why, dropped);
     });
 }
 

@@ -29,7 +29,7 @@ expected<std::unique_ptr<live_cluster>> live_cluster::make(live_options options)
 namespace {
 
 /// The same devices of a node as another configuration reads it, by uuid; none if one of them is not there.
-std::optional<placement> same_devices(const placement& where, const cluster& before, const ledger& after) {
+std::optional<placement> same_devices(const placement& where, const cluster& before, ledger& after) {
     const node& old_node = before.nodes[where.node.at()];
     placement result{.node = after.find_node(old_node.name), .shares = where.shares};
     if (!result.node.valid()) return std::nullopt;
