@@ -1,8 +1,10 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -291,17 +293,23 @@ func (w *ConfigMaps) Failure() error {
 	return w.failure
 }
 
-// FollowNodes tells a cluster what has changed in nodes' devices.
+// FollowNodes tells a cluster what has changed in nodes' devices, in the order of the ConfigMaps' names.
 func (w *ConfigMaps) FollowNodes(cluster *live.Cluster) {
 	w.mutex.Lock()
 	told, removed := w.told, w.removed
 	w.told, w.removed = map[types.NamespacedName][]byte{}, map[types.NamespacedName]struct{}{}
 	w.mutex.Unlock()
-	for name, text := range told {
-		_, err := cluster.Tell(text)
+	for _, name := range inOrder(told) {
+		_, err := cluster.Tell(told[name])
 		Report(err, "ConfigMap", name.String())
 	}
-	for name := range removed {
+	for _, name := range inOrder(removed) {
 		Report(cluster.RemoveConfigMap(name.String()), "ConfigMap", name.String())
 	}
+}
+
+func inOrder[Value any](named map[types.NamespacedName]Value) []types.NamespacedName {
+	return slices.SortedFunc(maps.Keys(named), func(a, b types.NamespacedName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 }

@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -33,6 +35,7 @@ func (s *Service) Follow(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	s.tellEarlyNodes()
 	if err := s.followEach(ctx, "pods", pods, reducedPod, cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { s.showPod(nil, object) },
 		UpdateFunc: s.showPod,
@@ -133,14 +136,37 @@ func (s *Service) showNode(before, now any) {
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if s.early != nil {
+		s.early[node.Name] = reduced
+		return
+	}
 	kube.TellNode(s.cluster, reduced)
 	s.takeBackAll() // annotations may name this node
 }
 
-func (s *Service) removeNode(object any) {
-	if node, ok := object.(*v1.Node); ok {
-		kube.Report(s.cluster.RemoveNode(node.Name), "node", node.Name)
+// tellEarlyNodes tells the core of the nodes that there were at the beginning, in the order of their names: of nodes with equal
+// scores the one that the core has known longer goes first, and the API server promises no order.
+func (s *Service) tellEarlyNodes() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.early)) {
+		kube.TellNode(s.cluster, s.early[name])
 	}
+	s.early = nil
+}
+
+func (s *Service) removeNode(object any) {
+	node, ok := object.(*v1.Node)
+	if !ok {
+		return
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.early != nil {
+		delete(s.early, node.Name)
+		return
+	}
+	kube.Report(s.cluster.RemoveNode(node.Name), "node", node.Name)
 }
 
 func (s *Service) showPod(before, now any) {
@@ -224,7 +250,7 @@ func (s *Service) removePod(object any) {
 
 // takeBackAll looks at all pods that are not bound. The mutex is held.
 func (s *Service) takeBackAll() {
-	for uid := range s.unbound {
+	for _, uid := range slices.Sorted(maps.Keys(s.unbound)) { // the decision log has them in this order
 		if pod := s.pods[uid]; s.isOurs(pod) {
 			s.takeBack(pod)
 		}

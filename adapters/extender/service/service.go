@@ -65,6 +65,7 @@ type Service struct {
 	learned  atomic.Int64 // when the typical pods were last looked at, in nanoseconds of Unix time
 
 	mutex    sync.Mutex
+	early    map[string]*v1.Node   // nodes of the beginning, by name, until all are known; nil afterwards
 	pods     map[types.UID]*v1.Pod // as objects.Pod has them, with the resource version
 	uids     map[types.NamespacedName]types.UID
 	unbound  map[types.UID]struct{}            // pods without a node
@@ -111,7 +112,7 @@ func New(client kubernetes.Interface, settings Settings) (*Service, error) {
 	})
 	return &Service{
 		config: config, changed: changed, client: client, cluster: cluster, settings: settings,
-		pods: map[types.UID]*v1.Pod{}, uids: map[types.NamespacedName]types.UID{},
+		early: map[string]*v1.Node{}, pods: map[types.UID]*v1.Pod{}, uids: map[types.NamespacedName]types.UID{},
 		unbound: map[types.UID]struct{}{}, onNode: map[string]map[types.UID]struct{}{}, binding: map[types.UID]bindingState{},
 		cleaning: map[types.UID]struct{}{}, chosen: candidates{of: map[types.UID][]string{}},
 		news: make(chan struct{}),

@@ -3,7 +3,9 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,7 +63,8 @@ func readArguments(arguments framework.Arguments, configurations []conf.Configur
 	ours := map[string]*string{policyArgument: &result.policy, devicePolicyArgument: &result.devicePolicy,
 		logArgument: &result.decisionLog}
 	passedOn := map[string]any{}
-	for name, value := range arguments {
+	for _, name := range slices.Sorted(maps.Keys(arguments)) { // of several that are wrong the same one is always named
+		value := arguments[name]
 		if value == nil {
 			return result, refuseArgument(name, " has no value: expected one, or the argument to be left out")
 		}
