@@ -16,9 +16,10 @@ import (
 // Cluster is told what there is, asked, and booked on. Any number of goroutines may use it at once; what they do to it
 // happens in one order, which is that of the decision log.
 type Cluster struct {
-	mutex sync.Mutex
-	core  *vga.Cluster
-	log   *Log // nil: none is kept
+	mutex  sync.Mutex
+	core   *vga.Cluster
+	closed bool
+	log    *Log // nil: none is kept
 	// what was told last of the log
 	logFailure string
 	options    vga.Options
@@ -50,10 +51,15 @@ func New(options vga.Options, log *Log) (*Cluster, error) {
 	return c, nil
 }
 
-// Close ends the log and frees the cluster.
+// Close waits for the calls that are under way, ends the log and frees the cluster. Calls after that change nothing, and those that
+// return an error return vga.Closed. It may be closed again, which does nothing.
 func (c *Cluster) Close() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if c.closed {
+		return nil
+	}
+	c.closed = true
 	c.core.Close()
 	return c.log.Close()
 }
@@ -242,6 +248,9 @@ func (c *Cluster) Warnings() ([]string, error) {
 func (c *Cluster) Flush() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if c.closed {
+		return vga.Closed
+	}
 	return c.newLogFailure(c.log.flush())
 }
 

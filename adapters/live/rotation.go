@@ -174,6 +174,9 @@ func (c *Cluster) showReleased(uid string) error {
 func (c *Cluster) RotateLog() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if c.closed {
+		return vga.Closed
+	}
 	return c.newLogFailure(c.rotateIfFull())
 }
 

@@ -18,9 +18,23 @@ import (
 	"vgpualloc.example/adapters/vga"
 )
 
-// Follow tells the core what there is, and what changes until the context ends. When it returns nil everything that
-// there was at the beginning is known: first ConfigMaps, which say how nodes are read, then nodes, then pods.
+// Follow tells the core what there is, and what changes until the context ends or the service is closed. When it returns nil
+// everything that there was at the beginning is known: first ConfigMaps, which say how nodes are read, then nodes, then pods.
 func (s *Service) Follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	context.AfterFunc(s.life, cancel)
+	followed := make(chan error, 1)
+	s.mutex.Lock()
+	begun := s.inBackground(func() { followed <- s.follow(ctx) })
+	s.mutex.Unlock()
+	if !begun {
+		cancel()
+		return vga.Closed
+	}
+	return <-followed
+}
+
+func (s *Service) follow(ctx context.Context) error {
 	s.config.Watch(s.settings.ConfigNamespace, s.settings.ConfigName, s.settings.MindCluster)
 	if err := s.config.Await(ctx, s.followConfig); err != nil {
 		return err
@@ -43,22 +57,28 @@ func (s *Service) Follow(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	go func() {
-		ticker := time.NewTicker(time.Second)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-s.changed:
-				s.followConfigMaps()
-			case <-ticker.C:
-				reportLog(s.cluster.RotateLog())
-			}
-		}
-	}()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.inBackground(func() { s.keepFollowing(ctx) }) {
+		return vga.Closed
+	}
 	s.ready.Store(true)
 	return nil
+}
+
+func (s *Service) keepFollowing(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.changed:
+			s.followConfigMaps()
+		case <-ticker.C:
+			reportLog(s.cluster.RotateLog())
+		}
+	}
 }
 
 // followEach runs an informer of one kind and waits until what there is has been told.
@@ -71,7 +91,12 @@ func (s *Service) followEach(ctx context.Context, kind string, informer cache.Sh
 	if err != nil {
 		return err
 	}
-	go informer.Run(ctx.Done())
+	s.mutex.Lock()
+	begun := s.inBackground(func() { informer.Run(ctx.Done()) })
+	s.mutex.Unlock()
+	if !begun {
+		return vga.Closed
+	}
 	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		return fmt.Errorf("%s: %w before all were known", kind, ctx.Err())
 	}

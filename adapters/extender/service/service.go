@@ -75,7 +75,10 @@ type Service struct {
 	chosen   candidates
 	news     chan struct{} // closed when a pod is new
 
-	background sync.WaitGroup // of what goes on after an answer
+	life       context.Context // ends with Close
+	end        context.CancelFunc
+	closed     bool           // nothing more begins in the background; under the mutex
+	background sync.WaitGroup // of what Close waits for
 }
 
 type bindingState int
@@ -110,8 +113,9 @@ func New(client kubernetes.Interface, settings Settings) (*Service, error) {
 		default: // somebody is about to look
 		}
 	})
+	life, end := context.WithCancel(context.Background())
 	return &Service{
-		config: config, changed: changed, client: client, cluster: cluster, settings: settings,
+		life: life, end: end, config: config, changed: changed, client: client, cluster: cluster, settings: settings,
 		early: map[string]*v1.Node{}, pods: map[types.UID]*v1.Pod{}, uids: map[types.NamespacedName]types.UID{},
 		unbound: map[types.UID]struct{}{}, onNode: map[string]map[types.UID]struct{}{}, binding: map[types.UID]bindingState{},
 		cleaning: map[types.UID]struct{}{}, chosen: candidates{of: map[types.UID][]string{}},
@@ -136,10 +140,28 @@ func (s *Service) notReady() error {
 	return errors.New("the cluster's objects are not known yet")
 }
 
-// Close waits for what is going on and ends the decision log. Nobody may ask any more.
+// Close has Follow end, waits for it and for what goes on in the background, and ends the decision log. Questions after that
+// have the answer vga.Closed, also that of a binding that still waits for the API server.
 func (s *Service) Close() error {
+	s.mutex.Lock()
+	s.closed = true
+	s.mutex.Unlock()
+	s.end()
 	s.background.Wait()
 	return s.cluster.Close()
+}
+
+// inBackground runs what Close waits for. False after Close: it was not begun. The mutex is held.
+func (s *Service) inBackground(work func()) bool {
+	if s.closed {
+		return false
+	}
+	s.background.Add(1)
+	go func() {
+		defer s.background.Done()
+		work()
+	}()
+	return true
 }
 
 // Explain says why a pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it. False if there is no
@@ -270,9 +292,7 @@ func (s *Service) clean(pod *v1.Pod, written map[string]string) {
 		return
 	}
 	s.cleaning[pod.UID] = struct{}{}
-	s.background.Add(1)
-	go func() {
-		defer s.background.Done()
+	s.inBackground(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		defer cancel()
 		err := kube.Annotate(ctx, s.client, present.ObjectMeta, removed)
@@ -284,7 +304,7 @@ func (s *Service) clean(pod *v1.Pod, written map[string]string) {
 			return
 		}
 		klog.InfoS("Annotations of a pod that was never bound are removed", "pod", klog.KObj(present))
-	}()
+	})
 }
 
 // isOurs is whether the pod is one of the schedulers that ask here.
