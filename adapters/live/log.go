@@ -148,17 +148,23 @@ func (l *Log) flush() error {
 	if l.failure == nil {
 		for _, entry := range l.pending {
 			if _, err := l.written.Write(entry.text); err != nil {
-				l.failure = fmt.Errorf("nothing more is written into the decision log: %w", err)
+				_ = l.fail(err)
 				break
 			}
 			l.length += int64(len(entry.text))
 		}
 		if err := l.written.Flush(); err != nil && l.failure == nil {
-			l.failure = fmt.Errorf("nothing more is written into the decision log: %w", err)
+			_ = l.fail(err)
 		}
 	}
 	l.pending = l.pending[:0]
 	l.size = 0
+	return l.failure
+}
+
+// fail ends the log here, as it could not be run again with what follows.
+func (l *Log) fail(why error) error {
+	l.failure = fmt.Errorf("nothing more is written into the decision log: %w", why)
 	return l.failure
 }
 

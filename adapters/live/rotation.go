@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -206,16 +207,21 @@ func (c *Cluster) rotate() error {
 		err = next.flush()
 	}
 	if err == nil {
-		err = c.log.replaceBy(next)
-	} else {
-		next.discard()
+		err = c.core.Swap(core)
 	}
 	if err != nil {
+		next.discard()
+		return c.log.refuseToRotate(err)
+	}
+	if err := c.log.replaceBy(next); err != nil {
+		if back := c.core.Swap(core); back != nil { // the log has not what the core is now
+			return errors.Join(err, c.log.fail(back))
+		}
 		return c.log.refuseToRotate(err)
 	}
 	c.kept.early = early
 	c.changed()
-	return c.core.Swap(core)
+	return nil
 }
 
 // isSettled is whether pods have what objects can say: no reservation, which may be taken back, and nobody suspended.
