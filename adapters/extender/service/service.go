@@ -147,6 +147,7 @@ func (s *Service) Close() error {
 	s.closed = true
 	s.mutex.Unlock()
 	s.end()
+	s.config.Close()
 	s.background.Wait()
 	return s.cluster.Close()
 }

@@ -157,10 +157,13 @@ func (e *Engine) Explain(namespace, name string) (string, bool, error) {
 	return text, true, err
 }
 
-// Close ends the decision log.
+// Close ends the watches of ConfigMaps and the decision log.
 func (e *Engine) Close() error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
+	if e.config != nil {
+		e.config.Close()
+	}
 	if e.cluster == nil {
 		return nil
 	}
