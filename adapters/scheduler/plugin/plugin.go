@@ -92,7 +92,7 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 func (e *Engine) follow(ssn *framework.Session) map[string][]string {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if e.config != nil {
+	if e.config != nil && !e.unusable { // what is told once is not told again to the cluster that follows on this one
 		e.config.FollowNodes(e.cluster)
 	}
 	leaving := e.mirror.follow(ssn, e.cluster)
