@@ -5,7 +5,6 @@ package live
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -60,6 +59,7 @@ func (c *Cluster) Close() error {
 		return nil
 	}
 	c.closed = true
+	c.changed() // answers of before are none any more
 	c.core.Close()
 	return c.log.Close()
 }
@@ -299,20 +299,19 @@ func (c *Cluster) Numbers() (map[string]vga.Node, uint64) {
 
 // nodeNames brings the names of nodes up to date. The mutex is held.
 func (c *Cluster) nodeNames() []string {
-	limit, version := c.core.NodesVersion()
-	if version == c.namesVersion && limit == len(c.names) {
+	if limit, version := c.core.NodesVersion(); version == c.namesVersion && limit == len(c.names) {
 		return c.names
 	}
-	c.names = make([]string, limit)
-	c.numbers = make(map[string]vga.Node, limit)
-	for number := range c.names {
-		name, err := c.core.NodeName(vga.Node(number))
-		if errors.Is(err, vga.UnknownNode) {
-			continue // a number that no node has at present
-		}
-		c.names[number] = name
-		c.numbers[name] = vga.Node(number)
+	names, version, err := c.core.NodeNames()
+	if err != nil {
+		names, version = nil, 0 // of a cluster that is closed
 	}
-	c.namesVersion = version
+	c.names, c.namesVersion = names, version
+	c.numbers = make(map[string]vga.Node, len(names))
+	for number, name := range names {
+		if name != "" { // a number that no node has at present
+			c.numbers[name] = vga.Node(number)
+		}
+	}
 	return c.names
 }

@@ -14,6 +14,7 @@ import "C"
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -133,7 +134,7 @@ type Cluster struct {
 	handle *C.vga_cluster // nil: closed
 	number uint64         // of all clusters of the process: the order in which two of them are locked
 
-	explanation, metrics atomic.Uint64 // how long the last ones were
+	explanation, metrics, names atomic.Uint64 // how long the last ones were
 }
 
 var clusters atomic.Uint64 // that were made
@@ -262,6 +263,25 @@ func (c *Cluster) NodeName(node Node) (string, error) {
 	return c.text(nil, func(_ *call, to *C.vga_text) C.vga_status {
 		return C.vga_node_name(c.handle, C.uint32_t(node), to)
 	})
+}
+
+// NodeNames are the names of all nodes by number, empty for a number that no node has, and their version as NodesVersion
+// has it.
+func (c *Cluster) NodeNames() (names []string, version uint64, err error) {
+	var limit C.uint32_t
+	var current C.uint64_t
+	text, err := c.text(&c.names, func(_ *call, to *C.vga_text) C.vga_status {
+		return C.vga_node_names(c.handle, &limit, &current, to)
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	names = make([]string, 0, int(limit))
+	for range int(limit) {
+		name, others, _ := strings.Cut(text, "\x00")
+		names, text = append(names, name), others
+	}
+	return names, uint64(current), nil
 }
 
 // Evaluate asks every node about a pod that waits. Answers are by number of the node, in `room` if that is large enough.

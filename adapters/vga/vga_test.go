@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -147,6 +148,40 @@ func TestTextsOfAnyLength(t *testing.T) {
 	if warnings := must[string](t)(c.Warnings()); warnings != "[]" {
 		t.Error(warnings)
 	}
+}
+
+func TestAllNamesAtOnce(t *testing.T) {
+	c := clusterOf(t)
+	expect := func(expected ...string) {
+		t.Helper()
+		names, version, err := c.NodeNames()
+		if err != nil || !slices.Equal(names, expected) {
+			t.Error(names, err, "expected", expected)
+		}
+		if limit, present := c.NodesVersion(); limit != len(expected) || present != version {
+			t.Error(limit, present, version)
+		}
+		for number, name := range expected {
+			if alone, err := c.NodeName(vga.Node(number)); alone != name || (name == "") != errors.Is(err, vga.UnknownNode) {
+				t.Error(number, alone, err)
+			}
+		}
+	}
+	expect()
+	var expected []string
+	for i := range 300 { // longer than the first buffer
+		name := fmt.Sprintf("node-of-a-long-name-%03d", i)
+		must[vga.Upserted](t)(c.Upsert([]byte(node(name, 1))))
+		expected = append(expected, name)
+	}
+	expect(expected...)
+	for _, gone := range []int{0, 7, 299} {
+		if err := c.RemoveNode(expected[gone]); err != nil {
+			t.Fatal(err)
+		}
+		expected[gone] = ""
+	}
+	expect(expected...)
 }
 
 func TestATrialIsTakenBack(t *testing.T) {

@@ -149,6 +149,34 @@ static void the_life_of_a_pod(void) {
     vga_cluster_free(cluster);
 }
 
+/* Names as a caller reads them: one behind the other, each with its NUL. */
+static void all_names_at_once(void) {
+    vga_cluster* cluster = new_cluster();
+    char text[64];
+    vga_text names = {text, sizeof text, 0};
+    uint32_t limit = 0;
+    uint32_t limit_again = 0;
+    uint64_t version = 0;
+    uint64_t version_again = 0;
+    CHECK_OK(tell(cluster, NODE("long-name", CARD("GPU-c0"))));
+    CHECK_OK(vga_node_names(cluster, &limit, &version, &names));
+    CHECK(limit == 3 && names.length == 14 && memcmp(text, "a\0b\0long-name\0", 15) == 0);
+    CHECK_OK(vga_nodes_version(cluster, &limit_again, &version_again));
+    CHECK(limit == limit_again && version == version_again);
+    CHECK_OK(vga_remove_node(cluster, "b", &why));
+    CHECK_OK(vga_node_names(cluster, &limit, &version_again, &names));
+    CHECK(limit == 3 && version_again > version && names.length == 13 && memcmp(text, "a\0\0long-name\0", 14) == 0);
+    names.capacity = 13;
+    CHECK(vga_node_names(cluster, &limit, &version, &names) == VGA_TOO_SMALL && names.length == 13);
+    names.capacity = 14;
+    CHECK_OK(vga_node_names(cluster, &limit, &version, &names));
+    CHECK(vga_node_names(NULL, &limit, &version, &names) == VGA_BAD_ARGUMENT);
+    CHECK(vga_node_names(cluster, NULL, &version, &names) == VGA_BAD_ARGUMENT);
+    CHECK(vga_node_names(cluster, &limit, NULL, &names) == VGA_BAD_ARGUMENT);
+    CHECK(vga_node_names(cluster, &limit, &version, NULL) == VGA_BAD_ARGUMENT);
+    vga_cluster_free(cluster);
+}
+
 static void misuse_is_a_status(void) {
     vga_cluster* cluster = new_cluster();
     vga_cluster* none = cluster;
@@ -306,6 +334,7 @@ int main(void) {
     the_life_of_a_pod();
     two_clusters_are_swapped();
     a_suspended_pod_whose_node_is_gone();
+    all_names_at_once();
     misuse_is_a_status();
     buffers_are_the_callers();
     what_is_wrong_is_told_by_the_name_of_its_object();

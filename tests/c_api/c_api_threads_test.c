@@ -65,6 +65,10 @@ static void* read_texts(void* wrong) {
         if (status != VGA_OK || json.length < 100 || text[0] != '{' || strstr(text, "GPU-n7-1") == NULL) {
             *(int*)wrong += 1;
         }
+        uint32_t limit = 0;
+        uint64_t version = 0;
+        if (vga_node_names(cluster, &limit, &version, &json) != VGA_OK || limit < nodes) *(int*)wrong += 1;
+        if (json.length < 3 * nodes || strcmp(text + 3 * (nodes - 1), "n7") != 0) *(int*)wrong += 1;
     }
     free(text);
     return NULL;

@@ -128,6 +128,10 @@ VGA_API vga_status vga_nodes_version(vga_cluster* cluster, uint32_t* limit, uint
 VGA_API vga_status vga_find_node(vga_cluster* cluster, const char* name, uint32_t* node, vga_text* why);
 /** Errors: VGA_UNKNOWN_NODE, VGA_TOO_SMALL. */
 VGA_API vga_status vga_node_name(vga_cluster* cluster, uint32_t node, vga_text* name);
+/** All names at once, in the order of the numbers: after each name follows a NUL, and the name of a number that no node
+ * has is empty. `limit` and `version` are those of the same moment, as vga_nodes_version writes them. Errors:
+ * VGA_TOO_SMALL. */
+VGA_API vga_status vga_node_names(vga_cluster* cluster, uint32_t* limit, uint64_t* version, vga_text* names);
 
 /* ---- questions */
 

@@ -266,6 +266,21 @@ vga_status vga_node_name(vga_cluster* cluster, uint32_t node, vga_text* name) {
     });
 }
 
+vga_status vga_node_names(vga_cluster* cluster, uint32_t* limit, uint64_t* version, vga_text* names) {
+    return on(cluster, nullptr, [&](live_cluster& live) {
+        if (limit == nullptr || version == nullptr || names == nullptr) return VGA_BAD_ARGUMENT;
+        const auto& nodes = live.book().nodes().nodes;
+        std::string text;
+        for (std::size_t n = 0; n < nodes.size(); ++n) {
+            if (live.book().is_present(node_index{n})) text += nodes[n].name.c_str(); // as C reads it: up to a NUL
+            text += '\0';
+        }
+        *limit = static_cast<uint32_t>(nodes.size());
+        *version = cluster->nodes_version;
+        return give_text(names, text);
+    });
+}
+
 vga_status vga_evaluate(vga_cluster* cluster, const char* uid, uint32_t flags, vga_answer* answers, size_t capacity,
                         size_t* count, vga_text* why) {
     return on(cluster, why, [&](live_cluster& live) {
