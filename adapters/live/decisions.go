@@ -24,7 +24,7 @@ func (c *Cluster) AskClosely(uid, pod string) (*Answers, error) {
 		return answers, err
 	}
 	began := time.Now()
-	closely := &Answers{state: answers.state, version: answers.version, names: answers.names, numbers: answers.numbers, close: true, best: -1}
+	closely := c.newAnswers(true)
 	if err := c.evaluate(uid, closely); err != nil {
 		return nil, err
 	}
@@ -38,11 +38,10 @@ func (c *Cluster) ask(uid, pod string) (*Answers, error) {
 		return answers, nil
 	}
 	began := time.Now()
-	names := c.nodeNames()
-	answers := &Answers{state: c.state.now, version: c.namesVersion, names: names, numbers: c.numbers, best: -1}
+	answers := c.newAnswers(false)
 	err := c.evaluate(uid, answers)
 	if err == nil && answers.fitting == 0 { // what is missing is worth a closer look
-		answers = &Answers{state: c.state.now, version: c.namesVersion, names: names, numbers: c.numbers, close: true, best: -1}
+		answers = c.newAnswers(true)
 		err = c.evaluate(uid, answers)
 	}
 	if errors.Is(err, vga.BadInput) {
@@ -60,16 +59,39 @@ func (c *Cluster) ask(uid, pod string) (*Answers, error) {
 
 // evaluate asks the core, with numbers if answers are to be close.
 func (c *Cluster) evaluate(uid string, answers *Answers) error {
-	if len(c.written) < len(answers.names) {
-		c.written = make([]vga.Answer, len(answers.names)+len(answers.names)/8)
-	}
 	written, err := c.core.Evaluate(uid, answers.close, c.written)
+	return c.take(answers, written, err)
+}
+
+func (c *Cluster) take(answers *Answers, written []vga.Answer, err error) error {
 	if err != nil {
 		return err
 	}
 	answers.take(written, c.ranks)
 	c.ranks = answers.ranks
 	return nil
+}
+
+// AskEmpty asks every node about a pod that waits as if no pod had anything there: where evicting pods could make room for it.
+// Errors: vga.UnknownPod; vga.BadInput for a pod that no scheduler can serve.
+func (c *Cluster) AskEmpty(uid string) (*Answers, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	answers := c.newAnswers(true)
+	written, err := c.core.EvaluateEmpty(uid, c.written)
+	if err := c.take(answers, written, err); err != nil {
+		return nil, err
+	}
+	return answers, nil
+}
+
+// newAnswers has no answers yet. The mutex is held.
+func (c *Cluster) newAnswers(close bool) *Answers {
+	names := c.nodeNames()
+	if len(c.written) < len(names) {
+		c.written = make([]vga.Answer, len(names)+len(names)/8)
+	}
+	return &Answers{state: c.state.now, version: c.namesVersion, names: names, numbers: c.numbers, close: close, best: -1}
 }
 
 // keptAnswers is how many pods' answers are kept: a scheduler asks again about the few that it is at.

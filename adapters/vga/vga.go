@@ -284,6 +284,14 @@ func (c *Cluster) NodeNames() (names []string, version uint64, err error) {
 	return names, uint64(current), nil
 }
 
+// EvaluateEmpty asks every node about a pod that waits as if no pod had anything there; with numbers. Answers are by number of the
+// node, in `room` if that is large enough.
+func (c *Cluster) EvaluateEmpty(uid string, room []Answer) ([]Answer, error) {
+	return c.evaluate(room, func(call *call, answers *C.vga_answer, capacity C.size_t, count *C.size_t) C.vga_status {
+		return C.vga_evaluate_empty(c.handle, call.text(uid), answers, capacity, count, &call.why)
+	})
+}
+
 // Evaluate asks every node about a pod that waits. Answers are by number of the node, in `room` if that is large enough.
 // With numbers, nodes that refuse say what was wanted and available.
 func (c *Cluster) Evaluate(uid string, withNumbers bool, room []Answer) ([]Answer, error) {
@@ -291,11 +299,18 @@ func (c *Cluster) Evaluate(uid string, withNumbers bool, room []Answer) ([]Answe
 	if withNumbers {
 		flags = C.VGA_WITH_NUMBERS
 	}
+	return c.evaluate(room, func(call *call, answers *C.vga_answer, capacity C.size_t, count *C.size_t) C.vga_status {
+		return C.vga_evaluate(c.handle, call.text(uid), flags, answers, capacity, count, &call.why)
+	})
+}
+
+// evaluate makes a call that writes every node's answer, again with more room if there is too little.
+func (c *Cluster) evaluate(room []Answer,
+	ask func(call *call, answers *C.vga_answer, capacity C.size_t, count *C.size_t) C.vga_status) ([]Answer, error) {
 	for {
 		var count C.size_t
 		err := c.do(func(call *call) C.vga_status {
-			return C.vga_evaluate(c.handle, call.text(uid), flags, (*C.vga_answer)(unsafe.Pointer(unsafe.SliceData(room))),
-				C.size_t(len(room)), &count, &call.why)
+			return ask(call, (*C.vga_answer)(unsafe.Pointer(unsafe.SliceData(room))), C.size_t(len(room)), &count)
 		})
 		if errors.Is(err, TooSmall) {
 			room = make([]Answer, int(count)+int(count)/8)

@@ -177,6 +177,39 @@ static void all_names_at_once(void) {
     vga_cluster_free(cluster);
 }
 
+static void nodes_answer_as_if_nothing_were_booked(void) {
+    vga_cluster* cluster = new_cluster();
+    const uint32_t a = number_of(cluster, "a");
+    const uint32_t b = number_of(cluster, "b");
+    vga_answer answers[4];
+    vga_answer answer;
+    vga_pod_state state = VGA_POD_UNKNOWN;
+    size_t count = 0;
+    CHECK_OK(tell(cluster, NODE("gone", CARD("GPU-g0"))));
+    CHECK_OK(vga_remove_node(cluster, "gone", &why));
+    CHECK_OK(tell(cluster, POD("p", "u1", "30000")));
+    CHECK_OK(tell(cluster, POD("q", "u2", "50000")));
+    CHECK_OK(tell(cluster, POD("r", "u3", "40000")));
+    CHECK_OK(vga_reserve(cluster, "u3", b, &answer, &why));
+    CHECK_OK(vga_ask_node(cluster, "u1", b, &answer, &why));
+    CHECK(answer.reason != VGA_FITS);
+    CHECK_OK(vga_evaluate_empty(cluster, "u1", answers, 4, &count, &why));
+    CHECK(count == 3 && answers[a].reason == VGA_FITS && answers[b].reason == VGA_FITS);
+    CHECK(answers[a].rank < answers[b].rank && strcmp(vga_reason_name(answers[2].reason), "node_gone") == 0);
+    CHECK_OK(vga_evaluate_empty(cluster, "u2", answers, 4, &count, &why));
+    CHECK(answers[a].wanted == 50000 && answers[a].available == 40960 && strcmp(answers[a].unit, "MiB") == 0);
+    CHECK_OK(vga_get_pod(cluster, "u3", &state, NULL));
+    CHECK(state == VGA_POD_RESERVED);
+    CHECK(vga_evaluate_empty(cluster, "u1", answers, 2, &count, &why) == VGA_TOO_SMALL && count == 3);
+    CHECK(vga_evaluate_empty(cluster, "nobody", answers, 4, &count, &why) == VGA_UNKNOWN_POD);
+    CHECK(vga_evaluate_empty(cluster, NULL, answers, 4, &count, &why) == VGA_BAD_ARGUMENT);
+    CHECK(vga_evaluate_empty(cluster, "u1", answers, 4, NULL, &why) == VGA_BAD_ARGUMENT);
+    CHECK(vga_evaluate_empty(NULL, "u1", answers, 4, &count, &why) == VGA_BAD_ARGUMENT);
+    CHECK_OK(tell(cluster, POD("n", "u4", "-5")));
+    CHECK(vga_evaluate_empty(cluster, "u4", answers, 4, &count, &why) == VGA_BAD_INPUT);
+    vga_cluster_free(cluster);
+}
+
 static void misuse_is_a_status(void) {
     vga_cluster* cluster = new_cluster();
     vga_cluster* none = cluster;
@@ -335,6 +368,7 @@ int main(void) {
     two_clusters_are_swapped();
     a_suspended_pod_whose_node_is_gone();
     all_names_at_once();
+    nodes_answer_as_if_nothing_were_booked();
     misuse_is_a_status();
     buffers_are_the_callers();
     what_is_wrong_is_told_by_the_name_of_its_object();

@@ -24,6 +24,8 @@ static void* ask(void* wrong) {
         if (vga_evaluate(cluster, "waits", VGA_WITH_NUMBERS, answers, nodes + 4, &count, NULL) != VGA_OK)
             *(int*)wrong += 1;
         for (n = 0; n < count; ++n) *(int*)wrong += !is_whole(&answers[n]);
+        if (vga_evaluate_empty(cluster, "waits", answers, nodes + 4, &count, NULL) != VGA_OK) *(int*)wrong += 1;
+        for (n = 0; n < nodes; ++n) *(int*)wrong += answers[n].reason != VGA_FITS;
         if (vga_ask_node(cluster, "waits", (uint32_t)(round % nodes), &answer, NULL) != VGA_OK) *(int*)wrong += 1;
         *(int*)wrong += !is_whole(&answer);
     }

@@ -38,7 +38,9 @@ func (s *Service) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*e
 		if answers, err = s.cluster.AskClosely(uid, fullName(pod)); err != nil {
 			return nil, err
 		}
-		s.explainFailure(pod, nodes, answers, result)
+		if err := s.explainFailure(pod, nodes, answers, result); err != nil {
+			return nil, err
+		}
 	}
 	s.mutex.Lock()
 	s.chosen.keep(pod.UID, fitting)
@@ -84,7 +86,14 @@ func sorted(answers *live.Answers, nodes []string) (fitting []string, failed ext
 // explainFailure says of every node why it refuses, and tells those where preemption could make room from those that
 // would not take the pod without any other either.
 func (s *Service) explainFailure(pod *v1.Pod, nodes []string, answers *live.Answers,
-	result *extenderv1.ExtenderFilterResult) {
+	result *extenderv1.ExtenderFilterResult) error {
+	var empty *live.Answers // as if no pod had anything
+	if answers.Failure() == nil {
+		var err error
+		if empty, err = s.cluster.AskEmpty(string(pod.UID)); err != nil {
+			return err
+		}
+	}
 	result.FailedNodes = extenderv1.FailedNodesMap{}
 	result.FailedAndUnresolvableNodes = extenderv1.FailedNodesMap{}
 	for _, node := range nodes {
@@ -94,22 +103,13 @@ func (s *Service) explainFailure(pod *v1.Pod, nodes []string, answers *live.Answ
 			result.FailedNodes[node] = "node(s) that had no room a moment ago"
 		case !answers.Knows(node) && answers.Failure() == nil:
 			result.FailedNodes[node] = why
-		case answers.Failure() == nil && s.cluster.FitsWithout(string(pod.UID), node, s.podsOn(node)):
+		case empty != nil && empty.Fits(node):
 			result.FailedNodes[node] = why
 		default:
 			result.FailedAndUnresolvableNodes[node] = why
 		}
 	}
-}
-
-func (s *Service) podsOn(node string) []string {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	pods := make([]string, 0, len(s.onNode[node]))
-	for uid := range s.onNode[node] {
-		pods = append(pods, string(uid))
-	}
-	return pods
+	return nil
 }
 
 // give writes the nodes that are left in the form in which they were asked about.

@@ -170,6 +170,11 @@ VGA_API vga_status vga_ask_node(vga_cluster* cluster, const char* uid, uint32_t 
  * happened afterwards. Errors: as above. */
 VGA_API vga_status vga_ask_without(vga_cluster* cluster, const char* uid, uint32_t node, const char* const* pods,
                                    size_t pod_count, vga_answer* answer, vga_text* why);
+/** Every node's answer if no pod had anything there, with numbers: whether evicting pods could make room. Written as by
+ * vga_evaluate. Nodes that differ in nothing but names are asked once. Nothing has happened afterwards. Errors: those
+ * of vga_evaluate. */
+VGA_API vga_status vga_evaluate_empty(vga_cluster* cluster, const char* uid, vga_answer* answers, size_t capacity,
+                                      size_t* count, vga_text* why);
 /** Of candidates the one where the pod goes. `found` is 1, or 0 if it fits on none of them. Errors: as above. */
 VGA_API vga_status vga_choose(vga_cluster* cluster, const char* uid, const uint32_t* nodes, size_t node_count,
                               uint32_t* node, int* found, vga_text* why);
