@@ -22,6 +22,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/live/livetest"
 	"vgpualloc.example/adapters/vga"
 )
@@ -68,7 +69,7 @@ func TestMindClustersConfigMapsSayWhatNodesHave(t *testing.T) {
 // What ConfigMaps say of nodes' devices may let nodes in; of equal nodes the first is taken.
 func TestConfigMapsAreToldInTheOrderOfTheirNames(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "decisions.jsonl")
-	opened, err := live.OpenLog(log, 0)
+	opened, err := decisionlog.Open(log, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
+	"vgpualloc.example/adapters/live/telemetry"
 	"vgpualloc.example/adapters/vga"
 )
 
 // A scheduler that ends closes its cluster while somebody reads its metrics, asks for an explanation or books.
 func TestClosingWhileOthersCall(t *testing.T) {
-	log, err := live.OpenLog(filepath.Join(t.TempDir(), "decisions.jsonl"), 1)
+	log, err := decisionlog.Open(filepath.Join(t.TempDir(), "decisions.jsonl"), 1)
 	check(t, err)
 	cluster, err := live.New(vga.Options{}, log)
 	check(t, err)
@@ -24,7 +26,7 @@ func TestClosingWhileOthersCall(t *testing.T) {
 		check(t, err)
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(live.NewCollector(cluster))
+	registry.MustRegister(telemetry.NewCollector(cluster))
 	var group sync.WaitGroup
 	repeat := func(name string, call func() error) {
 		group.Add(1)

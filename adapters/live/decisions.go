@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -107,10 +108,10 @@ func (c *Cluster) keep(uid string, answers *Answers) {
 // noteRefusal writes into the log that no node takes a pod, once until the pod changes.
 func (c *Cluster) noteRefusal(uid, pod string, answers *Answers) {
 	file, counted := c.refused[uid]
-	if counted && file == c.log.number() {
+	if counted && file == c.log.File() {
 		return
 	}
-	c.refused[uid] = c.log.number()
+	c.refused[uid] = c.log.File()
 	reasons := map[string]int{}
 	for _, reason := range answers.reasons {
 		if vga.Reason(reason) != vga.NodeGone {
@@ -120,13 +121,11 @@ func (c *Cluster) noteRefusal(uid, pod string, answers *Answers) {
 	if answers.failure != nil {
 		reasons["request_not_valid"] = 1
 	}
-	for reason, nodes := range reasons {
-		if !counted {
-			c.figures.rejections.WithLabelValues(reason).Add(float64(nodes))
-		}
+	if !counted {
+		c.counts.refuse(reasons)
 	}
 	if answers.failure == nil { // the log is for what another policy could do otherwise
-		c.log.add(line{Event: "refuse", UID: uid, Pod: pod, Reasons: reasons})
+		c.log.Add(decisionlog.Line{Event: "refuse", UID: uid, Pod: pod, Reasons: reasons})
 	}
 }
 
@@ -169,7 +168,7 @@ func (c *Cluster) reserve(uid, pod, node string, candidates []string, decided ti
 	if !known {
 		return nil, &vga.Error{Status: vga.UnknownNode, Message: fmt.Sprintf("node %s is not known here", node)}
 	}
-	entry := line{Event: "decide", UID: uid, Pod: pod, Node: node, Time: decided.UnixNano()}
+	entry := decisionlog.Line{Event: "decide", UID: uid, Pod: pod, Node: node, Time: decided.UnixNano()}
 	if candidates != nil {
 		entry.Except, entry.Only = answers.less(candidates)
 	}
@@ -186,8 +185,8 @@ func (c *Cluster) reserve(uid, pod, node string, candidates []string, decided ti
 	}
 	c.state.reserve(uid, number)
 	entry.Annotations = annotations
-	c.log.addDecision(entry)
-	c.figures.decisions.Observe((answers.took + time.Since(began)).Seconds())
+	c.log.AddDecision(entry)
+	c.counts.decide(answers.took + time.Since(began))
 	return &Decision{Node: node, Annotations: annotations}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -15,7 +16,7 @@ import (
 func numbered(t *testing.T) (c *Cluster, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "decisions.jsonl")
-	log, err := OpenLog(path, 1)
+	log, err := decisionlog.Open(path, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,10 @@ func TestNeitherLogNorCoreBeginsAnewWhileATrialIsOpen(t *testing.T) {
 	if left, _ := filepath.Glob(path + ".*"); len(left) != 0 {
 		t.Error(left)
 	}
-	c.log.full = 0 // it is tried again later
+	object := `{"kind":"Pod","metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"containers":[{"name":"main"}]}}`
+	if _, err := c.Tell([]byte(object)); err != nil { // it is tried again when the log is longer
+		t.Fatal(err)
+	}
 	if err := c.RotateLog(); err != nil {
 		t.Error(err)
 	}

@@ -13,7 +13,9 @@ package vga
 import "C"
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -422,11 +424,19 @@ func (c *Cluster) Resume(uid string) error {
 	return c.do(func(call *call) C.vga_status { return C.vga_resume(c.handle, call.text(uid), &call.why) })
 }
 
-// Annotations is what to write on a reserved or committed pod for the device plugins, as a JSON object of texts.
-func (c *Cluster) Annotations(uid string, decided time.Time) (string, error) {
-	return c.text(nil, func(call *call, to *C.vga_text) C.vga_status {
+// Annotations is what to write on a reserved or committed pod for the device plugins.
+func (c *Cluster) Annotations(uid string, decided time.Time) (map[string]string, error) {
+	text, err := c.text(nil, func(call *call, to *C.vga_text) C.vga_status {
 		return C.vga_annotations(c.handle, call.text(uid), C.int64_t(decided.UnixNano()), to, &call.why)
 	})
+	if err != nil {
+		return nil, err
+	}
+	annotations := map[string]string{}
+	if err := json.Unmarshal([]byte(text), &annotations); err != nil {
+		return nil, fmt.Errorf("the annotations of pod %s: %w", uid, err)
+	}
+	return annotations, nil
 }
 
 // BeginTrial opens a scope in which anything may be booked and given back. It is open for all goroutines: the caller

@@ -87,10 +87,7 @@ func TestTheLifeOfAPod(t *testing.T) {
 	if state, where := c.Pod("u"); state != vga.PodReserved || where != a {
 		t.Fatal(state, where)
 	}
-	var annotations map[string]string
-	if err := json.Unmarshal([]byte(must[string](t)(c.Annotations("u", time.Unix(17, 5)))), &annotations); err != nil {
-		t.Fatal(err)
-	}
+	annotations := must[map[string]string](t)(c.Annotations("u", time.Unix(17, 5)))
 	if annotations["volcano.sh/vgpu-ids-new"] != "GPU-a-0,NVIDIA,30000,0:" ||
 		annotations["volcano.sh/vgpu-time"] != "17" {
 		t.Fatal(annotations)

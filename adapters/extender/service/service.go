@@ -22,6 +22,7 @@ import (
 
 	"vgpualloc.example/adapters/kube"
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -47,7 +48,7 @@ type Settings struct {
 func Defaults() Settings {
 	return Settings{
 		ConfigNamespace: "kube-system", ConfigName: "volcano-vgpu-device-config",
-		DecisionLogLimit: live.LogLimit << 20,
+		DecisionLogLimit: decisionlog.LimitMiB << 20,
 		SchedulerNames:   []string{v1.DefaultSchedulerName},
 		Patience:         time.Second,
 		LookAgain:        []time.Duration{0, 100 * time.Millisecond, 400 * time.Millisecond, 1600 * time.Millisecond},
@@ -96,9 +97,9 @@ func New(client kubernetes.Interface, settings Settings) (*Service, error) {
 		return nil, err
 	}
 	tried.Close()
-	var log *live.Log
+	var log *decisionlog.Log
 	if settings.DecisionLog != "" {
-		if log, err = live.OpenLog(settings.DecisionLog, settings.DecisionLogLimit); err != nil {
+		if log, err = decisionlog.Open(settings.DecisionLog, settings.DecisionLogLimit); err != nil {
 			return nil, err
 		}
 	}

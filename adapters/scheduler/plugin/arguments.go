@@ -13,7 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -59,7 +59,7 @@ const initParams = "init-params"
 
 func readArguments(arguments framework.Arguments, configurations []conf.Configuration) (settings, error) {
 	result := settings{configNamespace: "kube-system", configName: "volcano-vgpu-device-config",
-		logLimit: live.LogLimit << 20}
+		logLimit: decisionlog.LimitMiB << 20}
 	ours := map[string]*string{policyArgument: &result.policy, devicePolicyArgument: &result.devicePolicy,
 		logArgument: &result.decisionLog}
 	passedOn := map[string]any{}

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/live/livetest"
 	"vgpualloc.example/adapters/vga"
 )
@@ -37,7 +38,7 @@ func namesTold(t *testing.T, log, kind string) []string {
 // Of equal nodes the first that the core was told of is taken. A start of the scheduler must not decide which that is.
 func TestObjectsAreToldInTheOrderOfTheirNames(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "decisions.jsonl")
-	opened, err := live.OpenLog(log, 0)
+	opened, err := decisionlog.Open(log, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
