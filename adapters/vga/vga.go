@@ -6,7 +6,7 @@
 package vga
 
 /*
-#cgo LDFLAGS: -lvgpualloc -lvgpuformats_document -lyaml-cpp -lstdc++ -lm
+#cgo pkg-config: --static vgpualloc
 #include <stdlib.h>
 #include "vgpualloc/c_api.h"
 */
