@@ -69,6 +69,17 @@ type namespaceWatch struct {
 	reported bool
 }
 
+// Configured is a cluster whose options may change.
+type Configured interface {
+	Configure(options vga.Options) error
+}
+
+// ToldOfConfigMaps is a cluster that is told what devices nodes have.
+type ToldOfConfigMaps interface {
+	Tell(object []byte) (vga.Upserted, error)
+	RemoveConfigMap(name string) error
+}
+
 // NewConfigMaps watches nothing yet. `changed` may be nil.
 func NewConfigMaps(client kubernetes.Interface, changed func()) *ConfigMaps {
 	life, end := context.WithCancel(context.Background())
@@ -276,7 +287,7 @@ func (w *ConfigMaps) Await(ctx context.Context, follow func()) error {
 
 // FollowConfig has a cluster take the devices' configuration where that is seen and another one than before; one that is
 // refused changes nothing. `options` are those of the cluster with such a configuration.
-func (w *ConfigMaps) FollowConfig(cluster *live.Cluster, options func(deviceConfig string) vga.Options) {
+func (w *ConfigMaps) FollowConfig(cluster Configured, options func(deviceConfig string) vga.Options) {
 	w.mutex.Lock()
 	if w.unseen() != nil {
 		w.mutex.Unlock()
@@ -339,7 +350,7 @@ func (w *ConfigMaps) Failure() error {
 }
 
 // FollowNodes tells a cluster what has changed in nodes' devices, in the order of the ConfigMaps' names.
-func (w *ConfigMaps) FollowNodes(cluster *live.Cluster) {
+func (w *ConfigMaps) FollowNodes(cluster ToldOfConfigMaps) {
 	w.mutex.Lock()
 	told, removed := w.told, w.removed
 	w.told, w.removed = map[types.NamespacedName][]byte{}, map[types.NamespacedName]struct{}{}

@@ -7,7 +7,6 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"vgpualloc.example/adapters/kube"
-	"vgpualloc.example/adapters/live"
 )
 
 // Filter tells which of the nodes take a pod, and why the others do not: with numbers if none does, as the pod waits
@@ -70,7 +69,7 @@ func (s *Service) asked(ctx context.Context, args *extenderv1.ExtenderArgs) (*v1
 	return pod, nodes, err
 }
 
-func sorted(answers *live.Answers, nodes []string) (fitting []string, failed extenderv1.FailedNodesMap) {
+func sorted(answers nodeAnswers, nodes []string) (fitting []string, failed extenderv1.FailedNodesMap) {
 	failed = extenderv1.FailedNodesMap{}
 	fitting = make([]string, 0, len(nodes))
 	for _, node := range nodes {
@@ -85,9 +84,9 @@ func sorted(answers *live.Answers, nodes []string) (fitting []string, failed ext
 
 // explainFailure says of every node why it refuses, and tells those where preemption could make room from those that
 // would not take the pod without any other either.
-func (s *Service) explainFailure(pod *v1.Pod, nodes []string, answers *live.Answers,
+func (s *Service) explainFailure(pod *v1.Pod, nodes []string, answers nodeAnswers,
 	result *extenderv1.ExtenderFilterResult) error {
-	var empty *live.Answers // as if no pod had anything
+	var empty nodeAnswers // as if no pod had anything
 	if answers.Failure() == nil {
 		var err error
 		if empty, err = s.cluster.AskEmpty(string(pod.UID)); err != nil {

@@ -39,7 +39,7 @@ func (s *Service) Handler(allowed func(http.ResponseWriter, *http.Request) bool)
 		Buckets: prometheus.ExponentialBuckets(1e-4, 2, 18), // 0.1 ms to 13 s
 	}, []string{"verb", "answered"})
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(took, telemetry.NewCollector(s.cluster), telemetry.NewRefusedGauge("devices", s.config.Failure),
+	registry.MustRegister(took, telemetry.NewCollector(s.Cluster()), telemetry.NewRefusedGauge("devices", s.config.Failure),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 

@@ -58,7 +58,7 @@ func Defaults() Settings {
 // Service follows a cluster and answers kube-scheduler. Any number of goroutines may ask at once.
 type Service struct {
 	client   kubernetes.Interface
-	cluster  *live.Cluster
+	cluster  core
 	settings Settings
 	config   *kube.ConfigMaps
 	changed  chan struct{} // has something when ConfigMaps have changed
@@ -107,6 +107,10 @@ func New(client kubernetes.Interface, settings Settings) (*Service, error) {
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
+	return newService(client, settings, libraryCore{cluster}), nil
+}
+
+func newService(client kubernetes.Interface, settings Settings, cluster core) *Service {
 	changed := make(chan struct{}, 1)
 	config := kube.NewConfigMaps(client, func() {
 		select {
@@ -121,11 +125,11 @@ func New(client kubernetes.Interface, settings Settings) (*Service, error) {
 		unbound: map[types.UID]struct{}{}, onNode: map[string]map[types.UID]struct{}{}, binding: map[types.UID]bindingState{},
 		cleaning: map[types.UID]struct{}{}, chosen: candidates{of: map[types.UID][]string{}},
 		news: make(chan struct{}),
-	}, nil
+	}
 }
 
 // Cluster is what the service decides on.
-func (s *Service) Cluster() *live.Cluster { return s.cluster }
+func (s *Service) Cluster() *live.Cluster { return s.cluster.(libraryCore).Cluster }
 
 // Ready is whether everything that there was at the beginning is known.
 func (s *Service) Ready() bool { return s.ready.Load() }
