@@ -39,21 +39,27 @@ static void a_suspended_pod_whose_node_is_gone(void) {
     vga_cluster_free(cluster);
 }
 
-/* It keeps what it has, but nobody knows the card to tell its device plugin of. */
+/* It keeps what it has, until its node is gone and nobody knows the card any more. */
 static void a_pod_whose_card_is_no_longer_registered(void) {
     vga_cluster* cluster = new_cluster();
     vga_answer answer;
-    char text[4096];
+    static char text[65536];
     vga_text json = {text, sizeof text, 0};
     CHECK_OK(tell(cluster,
                   POD_SAYING("p", "u1", "1000", ",\"annotations\":{\"volcano.sh/vgpu-use-gpuuuid\":\"GPU-a1\"}", "")));
+    CHECK_OK(tell(cluster, POD("q", "u2", "50000")));
     CHECK_OK(vga_reserve(cluster, "u1", number_of(cluster, "a"), &answer, &why));
-    CHECK_OK(vga_annotations(cluster, "u1", 17, &json, &why));
     CHECK_OK(tell(cluster, NODE("a", CARD("GPU-a0"))));
-    CHECK(vga_annotations(cluster, "u1", 17, &json, &why) == VGA_BAD_INPUT);
-    CHECK(strcmp(words, "node a: device: got '1', expected one that the node registers still; it registers 1") == 0);
+    CHECK_OK(vga_annotations(cluster, "u1", 17, &json, &why));
+    CHECK(strstr(text, "GPU-a1,NVIDIA,1000,0:") != NULL);
+    CHECK_OK(vga_explain(cluster, "u2", &json, &why));
+    CHECK(strstr(text, "\"GPU-a1\"") != NULL);
     CHECK_OK(vga_remove_node(cluster, "a", &why));
     CHECK(vga_annotations(cluster, "u1", 17, &json, &why) == VGA_BAD_INPUT);
+    CHECK(strcmp(words, "node a: device: got '1', expected one that the node registers still; it registers 0") == 0);
+    CHECK_OK(tell(cluster, NODE("a", CARD("GPU-a0"))));
+    CHECK_OK(vga_explain(cluster, "u2", &json, &why));
+    CHECK(strstr(text, "\"GPU-a1\"") != NULL);
     CHECK_OK(vga_rollback(cluster, "u1", &why));
     vga_cluster_free(cluster);
 }

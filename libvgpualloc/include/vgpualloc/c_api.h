@@ -220,7 +220,7 @@ VGA_API vga_status vga_resume(vga_cluster* cluster, const char* uid, vga_text* w
 /** What to write on a reserved or committed pod so that the device plugins know: a JSON object of texts; {} for a pod
  * without devices. `unix_ns` is the time of the decision, in nanoseconds since 1970. Errors: VGA_UNKNOWN_POD,
  * VGA_BAD_ARGUMENT for a time before that, VGA_WRONG_STATE if it has nothing, VGA_BAD_INPUT for devices of another
- * dialect than the pod's and for those that its node no longer registers, VGA_TOO_SMALL. */
+ * dialect than the pod's and for those of a node that is gone, VGA_TOO_SMALL. */
 VGA_API vga_status vga_annotations(vga_cluster* cluster, const char* uid, int64_t unix_ns, vga_text* json,
                                    vga_text* why);
 
