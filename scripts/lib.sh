@@ -101,8 +101,7 @@ find_solver() {
 # go_settings BUILD: one set everywhere, as another one shares nothing of Go's build cache.
 go_settings() {
     export CGO_ENABLED=1 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath"
-    export CGO_CFLAGS="-I$root/libvgpualloc/c_api/include -O2"
-    export CGO_LDFLAGS="-L$1/lib"
+    export CGO_CFLAGS=-O2 PKG_CONFIG_PATH=$1/lib # of vgpualloc-uninstalled.pc
 }
 
 # library_link BUILD: flags of Go's linker that name the library of a build, as Go does not see when an archive changes.

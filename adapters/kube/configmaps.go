@@ -1,8 +1,10 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -42,6 +44,10 @@ type ConfigMaps struct {
 	client  kubernetes.Interface
 	changed func() // called after each change, from any goroutine; may be nil
 
+	life      context.Context // ends with Close
+	end       context.CancelFunc
+	informers sync.WaitGroup
+
 	mutex   sync.Mutex
 	failure error                           // why the present configuration is refused
 	isGood  bool                            // some configuration was followed, or it was seen that there is none, so that the built-in one holds
@@ -51,55 +57,98 @@ type ConfigMaps struct {
 	configs map[types.NamespacedName]string // all that could be one
 	told    map[types.NamespacedName][]byte // of nodes' devices, since the last FollowNodes
 	removed map[types.NamespacedName]struct{}
+	held    map[types.NamespacedName]struct{} // of nodes' devices, that the cluster was told of
 }
 
 // namespaceWatch is what is known of the ConfigMaps of a namespace.
 type namespaceWatch struct {
+	stop     context.CancelFunc
 	isKnown  func() bool // whether all that there were are told; nil: they cannot be followed
 	refused  error       // the API server's last answer, if it is not allowed to look
 	since    time.Time   // of the first one
 	reported bool
 }
 
+// Configured is a cluster whose options may change.
+type Configured interface {
+	Configure(options vga.Options) error
+}
+
+// ToldOfConfigMaps is a cluster that is told what devices nodes have.
+type ToldOfConfigMaps interface {
+	Tell(object []byte) (vga.Upserted, error)
+	RemoveConfigMap(name string) error
+}
+
 // NewConfigMaps watches nothing yet. `changed` may be nil.
 func NewConfigMaps(client kubernetes.Interface, changed func()) *ConfigMaps {
-	return &ConfigMaps{client: client, changed: changed, watched: map[string]*namespaceWatch{},
+	life, end := context.WithCancel(context.Background())
+	return &ConfigMaps{client: client, changed: changed, life: life, end: end, watched: map[string]*namespaceWatch{},
 		configs: map[types.NamespacedName]string{}, told: map[types.NamespacedName][]byte{},
-		removed: map[types.NamespacedName]struct{}{}}
+		removed: map[types.NamespacedName]struct{}{}, held: map[types.NamespacedName]struct{}{}}
+}
+
+// Close ends all watches and waits for them. Nothing is watched afterwards.
+func (w *ConfigMaps) Close() {
+	w.mutex.Lock()
+	w.end()
+	w.mutex.Unlock()
+	w.informers.Wait()
 }
 
 // Watch names the ConfigMap with the devices' configuration and whether MindCluster's are of interest. Only namespaces are
-// watched that this takes: no rights are needed for others. What is there is known when it returns, unless the API server
-// is slow or refuses; Unknown tells of the configuration.
+// watched that this takes: no rights are needed for others, and watches of others end. What is there is known when it returns,
+// unless the API server is slow or refuses; Unknown tells of the configuration.
 func (w *ConfigMaps) Watch(namespace, name string, mindCluster bool) {
-	w.mutex.Lock()
-	w.wanted = types.NamespacedName{Namespace: namespace, Name: name}
-	w.mutex.Unlock()
 	namespaces := []string{namespace}
 	if mindCluster {
 		namespaces = append(namespaces, mindClusterNamespaces...)
 	}
-	patience, cancel := context.WithTimeout(context.Background(), watchPatience)
+	w.mutex.Lock()
+	w.wanted = types.NamespacedName{Namespace: namespace, Name: name}
+	for watched := range w.watched {
+		if !slices.Contains(namespaces, watched) {
+			w.stopWatching(watched)
+		}
+	}
+	w.mutex.Unlock()
+	patience, cancel := context.WithTimeout(w.life, watchPatience)
 	defer cancel()
 	for _, namespace := range namespaces {
 		w.mutex.Lock()
 		_, isWatched := w.watched[namespace]
+		watch, ctx := &namespaceWatch{}, context.Context(nil)
 		if !isWatched {
-			w.watched[namespace] = &namespaceWatch{}
+			ctx, watch.stop = context.WithCancel(w.life)
+			w.watched[namespace] = watch
 		}
 		w.mutex.Unlock()
 		if !isWatched {
-			w.watchNamespace(patience, namespace)
+			w.watchNamespace(ctx, patience, namespace, watch)
 		}
 	}
 }
 
-func (w *ConfigMaps) watchNamespace(patience context.Context, namespace string) {
+// stopWatching forgets what a namespace has: nobody would tell that it changes. The mutex is held.
+func (w *ConfigMaps) stopWatching(namespace string) {
+	w.watched[namespace].stop()
+	delete(w.watched, namespace)
+	isThere := func(name types.NamespacedName) bool { return name.Namespace == namespace }
+	maps.DeleteFunc(w.configs, func(name types.NamespacedName, _ string) bool { return isThere(name) })
+	maps.DeleteFunc(w.told, func(name types.NamespacedName, _ []byte) bool { return isThere(name) })
+	for name := range w.held {
+		if isThere(name) {
+			w.removed[name] = struct{}{}
+		}
+	}
+}
+
+func (w *ConfigMaps) watchNamespace(ctx, patience context.Context, namespace string, watch *namespaceWatch) {
 	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithNamespace(namespace))
 	informer := factory.Core().V1().ConfigMaps().Informer()
 	see := func(object any, gone bool) {
 		if configMap, ok := object.(*v1.ConfigMap); ok {
-			w.see(configMap, gone)
+			w.see(watch, configMap, gone)
 		}
 	}
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -115,7 +164,7 @@ func (w *ConfigMaps) watchNamespace(patience context.Context, namespace string) 
 	if err == nil {
 		err = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, reflector *cache.Reflector, err error) {
 			cache.DefaultWatchErrorHandler(ctx, reflector, err)
-			w.seeFailure(namespace, err)
+			w.seeFailure(watch, err)
 		})
 	}
 	if err != nil {
@@ -123,27 +172,36 @@ func (w *ConfigMaps) watchNamespace(patience context.Context, namespace string) 
 		return
 	}
 	w.mutex.Lock()
-	w.watched[namespace].isKnown = registration.HasSynced
+	watch.isKnown = registration.HasSynced
+	if w.life.Err() == nil { // Close waits for those that have begun before it
+		w.informers.Add(1)
+		go func() {
+			defer w.informers.Done()
+			informer.Run(ctx.Done())
+		}()
+	}
 	w.mutex.Unlock()
-	factory.Start(context.Background().Done())
 	cache.WaitForCacheSync(patience.Done(), registration.HasSynced)
 }
 
-func (w *ConfigMaps) see(configMap *v1.ConfigMap, gone bool) {
+func (w *ConfigMaps) see(watch *namespaceWatch, configMap *v1.ConfigMap, gone bool) {
 	text, err := objects.Text(objects.ConfigMap(configMap))
 	if err != nil {
 		Report(err, "ConfigMap", configMap.Name)
 		return
 	}
-	w.keep(configMap, text, gone)
-	if w.changed != nil {
+	if w.keep(watch, configMap, text, gone) && w.changed != nil {
 		w.changed()
 	}
 }
 
-func (w *ConfigMaps) keep(configMap *v1.ConfigMap, text []byte, gone bool) {
+// keep is false for an event of a watch that was stopped.
+func (w *ConfigMaps) keep(watch *namespaceWatch, configMap *v1.ConfigMap, text []byte, gone bool) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
+	if w.watched[configMap.Namespace] != watch {
+		return false
+	}
 	name := types.NamespacedName{Namespace: configMap.Namespace, Name: configMap.Name}
 	if _, isConfig := configMap.Data[configKey]; !gone && (isConfig || name == w.wanted) {
 		w.configs[name] = string(text)
@@ -160,13 +218,13 @@ func (w *ConfigMaps) keep(configMap *v1.ConfigMap, text []byte, gone bool) {
 			w.told[name] = text
 		}
 	}
+	return true
 }
 
 // seeFailure notes whether the API server refuses to tell, which is an answer, or does not answer.
-func (w *ConfigMaps) seeFailure(namespace string, err error) {
+func (w *ConfigMaps) seeFailure(watch *namespaceWatch, err error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	watch := w.watched[namespace]
 	switch {
 	case !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err):
 		watch.refused = nil
@@ -229,7 +287,7 @@ func (w *ConfigMaps) Await(ctx context.Context, follow func()) error {
 
 // FollowConfig has a cluster take the devices' configuration where that is seen and another one than before; one that is
 // refused changes nothing. `options` are those of the cluster with such a configuration.
-func (w *ConfigMaps) FollowConfig(cluster *live.Cluster, options func(deviceConfig string) vga.Options) {
+func (w *ConfigMaps) FollowConfig(cluster Configured, options func(deviceConfig string) vga.Options) {
 	w.mutex.Lock()
 	if w.unseen() != nil {
 		w.mutex.Unlock()
@@ -291,17 +349,33 @@ func (w *ConfigMaps) Failure() error {
 	return w.failure
 }
 
-// FollowNodes tells a cluster what has changed in nodes' devices.
-func (w *ConfigMaps) FollowNodes(cluster *live.Cluster) {
+// FollowNodes tells a cluster what has changed in nodes' devices, in the order of the ConfigMaps' names.
+func (w *ConfigMaps) FollowNodes(cluster ToldOfConfigMaps) {
 	w.mutex.Lock()
 	told, removed := w.told, w.removed
 	w.told, w.removed = map[types.NamespacedName][]byte{}, map[types.NamespacedName]struct{}{}
-	w.mutex.Unlock()
-	for name, text := range told {
-		_, err := cluster.Tell(text)
-		Report(err, "ConfigMap", name.String())
+	maps.DeleteFunc(removed, func(name types.NamespacedName, _ struct{}) bool {
+		_, isHeld := w.held[name]
+		return !isHeld
+	})
+	for name := range told {
+		w.held[name] = struct{}{}
 	}
 	for name := range removed {
+		delete(w.held, name)
+	}
+	w.mutex.Unlock()
+	for _, name := range inOrder(told) {
+		_, err := cluster.Tell(told[name])
+		Report(err, "ConfigMap", name.String())
+	}
+	for _, name := range inOrder(removed) {
 		Report(cluster.RemoveConfigMap(name.String()), "ConfigMap", name.String())
 	}
+}
+
+func inOrder[Value any](named map[types.NamespacedName]Value) []types.NamespacedName {
+	return slices.SortedFunc(maps.Keys(named), func(a, b types.NamespacedName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 }

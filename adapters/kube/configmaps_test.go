@@ -2,7 +2,11 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +22,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
+	"vgpualloc.example/adapters/live/livetest"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -57,6 +63,60 @@ func TestMindClustersConfigMapsSayWhatNodesHave(t *testing.T) {
 		if told, removed := watch.counts(); told != 2 || removed != 1 {
 			t.Error(told, removed)
 		}
+	}
+}
+
+// What ConfigMaps say of nodes' devices may let nodes in; of equal nodes the first is taken.
+func TestConfigMapsAreToldInTheOrderOfTheirNames(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "decisions.jsonl")
+	opened, err := decisionlog.Open(log, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := live.New(vga.Options{}, opened)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var maps []runtime.Object
+	var names []string
+	for i := range 20 {
+		name := fmt.Sprintf("%sdeviceinfo-%02d", devicesOfNodePrefix, i)
+		maps = append(maps, configMap("mindx-dl", name, "DeviceInfoCfg", "{}"))
+		names = append(names, "mindx-dl/"+name)
+	}
+	client := fake.NewClientset(maps...)
+	watch := NewConfigMaps(client, nil)
+	watch.Watch("elsewhere", "volcano-vgpu-device-config", true)
+	watch.FollowNodes(cluster)
+	for _, name := range names {
+		short := strings.TrimPrefix(name, "mindx-dl/")
+		if err := client.CoreV1().ConfigMaps("mindx-dl").Delete(context.Background(), short, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if _, removed := watch.counts(); removed == len(names) {
+			break
+		}
+	}
+	watch.FollowNodes(cluster)
+	if err := cluster.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var told, removed []string
+	for _, event := range livetest.Events(t, log, "tell", "remove_config_map") {
+		if event.Event == "remove_config_map" {
+			removed = append(removed, event.Name)
+			continue
+		}
+		var object v1.ConfigMap
+		if err := json.Unmarshal(event.Object, &object); err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, object.Namespace+"/"+object.Name)
+	}
+	if !slices.Equal(told, names) || !slices.Equal(removed, names) {
+		t.Error(told, removed)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
-	"vgpualloc.example/adapters/live"
 	"vgpualloc.example/adapters/objects"
 	"vgpualloc.example/adapters/vga"
 )
@@ -41,8 +40,17 @@ func Annotate(ctx context.Context, client kubernetes.Interface, pod metav1.Objec
 	return nil
 }
 
+// Told is a cluster that is told of objects.
+type Told interface {
+	Tell(object []byte) (vga.Upserted, error)
+	TellPod(uid string, object []byte) (vga.Upserted, error)
+}
+
+// ReadsResources knows which resources are devices.
+type ReadsResources interface{ ReadsResource(resource string) bool }
+
 // TellNode tells a cluster of a node, as objects.Node reduced it.
-func TellNode(cluster *live.Cluster, node *v1.Node) {
+func TellNode(cluster Told, node *v1.Node) {
 	text, err := objects.Text(node)
 	if err == nil {
 		_, err = cluster.Tell(text)
@@ -51,7 +59,7 @@ func TellNode(cluster *live.Cluster, node *v1.Node) {
 }
 
 // TellPod tells a cluster of a pod, as objects.Pod reduced it.
-func TellPod(cluster *live.Cluster, pod *v1.Pod) {
+func TellPod(cluster Told, pod *v1.Pod) {
 	text, err := objects.Text(pod)
 	if err == nil {
 		_, err = cluster.TellPod(string(pod.UID), text)
@@ -64,7 +72,7 @@ const volcanoDevices = "volcano.sh/vgpu-"
 
 // SwitchedOff is why a pod must not be bound that asks for no devices as its cluster's configuration reads it: it does, under
 // a name that the configuration leaves out. Nil for other pods. The node side would start it without devices.
-func SwitchedOff(cluster *live.Cluster, pod *v1.Pod) error {
+func SwitchedOff(cluster ReadsResources, pod *v1.Pod) error {
 	lists := []v1.ResourceList{}
 	add := func(resources v1.ResourceRequirements) { lists = append(lists, resources.Limits, resources.Requests) }
 	for i := range pod.Spec.Containers {

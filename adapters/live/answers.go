@@ -56,6 +56,12 @@ func (a *Answers) number(node string) int {
 	return int(number)
 }
 
+// Fits is whether a node takes the pod.
+func (a *Answers) Fits(node string) bool {
+	number := a.number(node)
+	return number >= 0 && a.fits(number)
+}
+
 func (a *Answers) fits(number int) bool { return vga.Reason(a.reasons[number]) == vga.Fits }
 
 // Refusal is why a node refuses, in words that are the same for all nodes of a reason so that they can be counted; empty

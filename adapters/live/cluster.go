@@ -1,24 +1,24 @@
 // Package live is a living cluster for schedulers in Go: adapters/vga with the order of its calls kept in a decision log,
-// answers that are asked for once while nothing changes, and the figures that metrics show. Volcano's plugin
+// answers that are asked for once while nothing changes, and counts for metrics. Volcano's plugin
 // (adapters/scheduler) and the extender of kube-scheduler (adapters/extender) follow their clusters with it.
 package live
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/vga"
 )
 
 // Cluster receives object updates, answers placement queries and records reservations. Any number of goroutines may use
 // it at once; their calls take effect in one order, which is that of the decision log.
 type Cluster struct {
-	mutex sync.Mutex
-	core  *vga.Cluster
-	log   *Log // nil: none is kept
+	mutex  sync.Mutex
+	core   *vga.Cluster
+	closed bool
+	log    *decisionlog.Log // nil: none is kept
 	// what was told last of the log
 	logFailure string
 	options    vga.Options
@@ -30,30 +30,35 @@ type Cluster struct {
 	state   states
 	asked   map[string]*Answers // by uid, of any state
 	refused map[string]int      // pods whose refusal was counted: with the number of the file that it is logged in
-	kept    keptObjects         // for logs that begin anew
+	kept    decisionlog.Objects // for logs that begin anew
 	written []vga.Answer        // room for what the core says, used again and again
 	ranks   []uint64            // of nodes, as they were last
 
-	figures figures
+	counts Counts
 }
 
 // New makes a cluster without nodes. The log may be nil; the cluster closes it.
-func New(options vga.Options, log *Log) (*Cluster, error) {
+func New(options vga.Options, log *decisionlog.Log) (*Cluster, error) {
 	core, err := vga.New(options)
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{core: core, log: log, options: options, asked: map[string]*Answers{}, refused: map[string]int{},
-		kept: newKeptObjects()}
-	c.figures = newFigures()
-	c.log.add(startLine(options))
+		kept: decisionlog.NewObjects()}
+	c.log.Add(decisionlog.Start(options))
 	return c, nil
 }
 
-// Close ends the log and frees the cluster.
+// Close waits for the calls that are under way, ends the log and frees the cluster. Calls after that change nothing, and those that
+// return an error return vga.Closed. It may be closed again, which does nothing.
 func (c *Cluster) Close() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if c.closed {
+		return nil
+	}
+	c.closed = true
+	c.changed() // answers of before are none any more
 	c.core.Close()
 	return c.log.Close()
 }
@@ -67,7 +72,7 @@ func (c *Cluster) Options() vga.Options {
 
 // Configure gives other options; what runs and is reserved stays. After an error the old ones hold.
 func (c *Cluster) Configure(options vga.Options) error {
-	return c.change(configureLine(options), func() error {
+	return c.change(decisionlog.Configure(options), func() error {
 		if err := c.core.Configure(options); err != nil {
 			return err
 		}
@@ -97,39 +102,39 @@ func (c *Cluster) TellPod(uid string, object []byte) (vga.Upserted, error) {
 func (c *Cluster) tell(object []byte) (vga.Upserted, error) {
 	var upserted vga.Upserted
 	var err error
-	if c.log.rotates() {
+	if c.log.Rotates() {
 		object, upserted, err = c.tellKept(object)
 	} else {
 		upserted, err = c.core.Upsert(object)
 	}
 	if upserted.Changed > 0 {
 		c.changed()
-		c.log.add(tellLine(object))
+		c.log.Add(decisionlog.Tell(object))
 	}
 	return upserted, err
 }
 
 // RemoveNode tells that a node is gone.
 func (c *Cluster) RemoveNode(name string) error {
-	return c.change(removeNodeLine(name), func() error {
-		c.kept.forget(nodeKind, name)
+	return c.change(decisionlog.RemoveNode(name), func() error {
+		c.kept.Forget(decisionlog.Node, name)
 		return c.core.RemoveNode(name)
 	})
 }
 
 // RemovePod tells that a pod is gone; it gives back what it has.
 func (c *Cluster) RemovePod(uid string) error {
-	return c.change(removePodLine(uid), func() error {
+	return c.change(decisionlog.RemovePod(uid), func() error {
 		delete(c.refused, uid)
-		c.kept.forget(podKind, uid)
+		c.kept.Forget(decisionlog.Pod, uid)
 		return c.core.RemovePod(uid)
 	})
 }
 
 // RemoveConfigMap tells that a ConfigMap is gone, named as namespace/name.
 func (c *Cluster) RemoveConfigMap(name string) error {
-	return c.change(removeConfigMapLine(name), func() error {
-		c.kept.forget(configMapKind, name)
+	return c.change(decisionlog.RemoveConfigMap(name), func() error {
+		c.kept.Forget(decisionlog.ConfigMap, name)
 		return c.core.RemoveConfigMap(name)
 	})
 }
@@ -141,14 +146,14 @@ func (c *Cluster) Learn() error {
 	learned, err := c.core.LearnWorkload()
 	if learned {
 		c.changed()
-		c.log.add(line{Event: "learn"})
+		c.log.Add(decisionlog.Line{Event: "learn"})
 	}
 	return err
 }
 
 // Commit says that a reserved pod is bound.
 func (c *Cluster) Commit(uid string) error {
-	return c.change(line{Event: "commit", UID: uid}, func() error {
+	return c.change(decisionlog.Line{Event: "commit", UID: uid}, func() error {
 		delete(c.refused, uid)
 		return c.core.Commit(uid)
 	})
@@ -158,7 +163,7 @@ func (c *Cluster) Commit(uid string) error {
 func (c *Cluster) Release(uid string) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if err := c.changeLocked(line{Event: "release", UID: uid}, func() error { return c.core.Release(uid) }); err != nil {
+	if err := c.changeLocked(decisionlog.Line{Event: "release", UID: uid}, func() error { return c.core.Release(uid) }); err != nil {
 		return err
 	}
 	return c.showReleased(uid)
@@ -180,8 +185,8 @@ func (c *Cluster) Rollback(uid string) error {
 	if !c.state.rollback(uid) {
 		c.changed()
 	}
-	if !c.log.takeBackDecision(uid) {
-		c.log.add(line{Event: "rollback", UID: uid})
+	if !c.log.TakeBackDecision(uid) {
+		c.log.Add(decisionlog.Line{Event: "rollback", UID: uid})
 	}
 	return nil
 }
@@ -214,19 +219,14 @@ func (c *Cluster) ReadsResource(resource string) bool {
 
 // Annotations is what to write on a reserved or committed pod for the device plugins.
 func (c *Cluster) Annotations(uid string, decided time.Time) (map[string]string, error) {
-	text, err := c.core.Annotations(uid, decided)
-	if err != nil {
-		return nil, err
-	}
-	annotations := map[string]string{}
-	if err := json.Unmarshal([]byte(text), &annotations); err != nil {
-		return nil, fmt.Errorf("the annotations of pod %s: %w", uid, err)
-	}
-	return annotations, nil
+	return c.core.Annotations(uid, decided)
 }
 
 // Explain says why the pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it.
 func (c *Cluster) Explain(uid string) (string, error) { return c.core.Explain(uid) }
+
+// Metrics is what is used of every device and by whom, as JSON: docs/embedding.md has its members.
+func (c *Cluster) Metrics() (string, error) { return c.core.Metrics() }
 
 // Warnings is what the devices' configuration switches off, what of the objects could not be read, and what is given out twice.
 func (c *Cluster) Warnings() ([]string, error) {
@@ -242,7 +242,10 @@ func (c *Cluster) Warnings() ([]string, error) {
 func (c *Cluster) Flush() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return c.newLogFailure(c.log.flush())
+	if c.closed {
+		return vga.Closed
+	}
+	return c.newLogFailure(c.log.Flush())
 }
 
 // newLogFailure is nil where the same was told before. The mutex is held.
@@ -255,22 +258,22 @@ func (c *Cluster) newLogFailure(failure error) error {
 }
 
 func (c *Cluster) podCall(event, uid string, call func(string) error) error {
-	return c.change(line{Event: event, UID: uid}, func() error { return call(uid) })
+	return c.change(decisionlog.Line{Event: event, UID: uid}, func() error { return call(uid) })
 }
 
-func (c *Cluster) change(entry line, call func() error) error {
+func (c *Cluster) change(entry decisionlog.Line, call func() error) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.changeLocked(entry, call)
 }
 
 // changeLocked is change for those who hold the mutex.
-func (c *Cluster) changeLocked(entry line, call func() error) error {
+func (c *Cluster) changeLocked(entry decisionlog.Line, call func() error) error {
 	if err := call(); err != nil {
 		return err
 	}
 	c.changed()
-	c.log.add(entry)
+	c.log.Add(entry)
 	return nil
 }
 
@@ -290,20 +293,19 @@ func (c *Cluster) Numbers() (map[string]vga.Node, uint64) {
 
 // nodeNames brings the names of nodes up to date. The mutex is held.
 func (c *Cluster) nodeNames() []string {
-	limit, version := c.core.NodesVersion()
-	if version == c.namesVersion && limit == len(c.names) {
+	if limit, version := c.core.NodesVersion(); version == c.namesVersion && limit == len(c.names) {
 		return c.names
 	}
-	c.names = make([]string, limit)
-	c.numbers = make(map[string]vga.Node, limit)
-	for number := range c.names {
-		name, err := c.core.NodeName(vga.Node(number))
-		if errors.Is(err, vga.UnknownNode) {
-			continue // a number that no node has at present
-		}
-		c.names[number] = name
-		c.numbers[name] = vga.Node(number)
+	names, version, err := c.core.NodeNames()
+	if err != nil {
+		names, version = nil, 0 // of a cluster that is closed
 	}
-	c.namesVersion = version
+	c.names, c.namesVersion = names, version
+	c.numbers = make(map[string]vga.Node, len(names))
+	for number, name := range names {
+		if name != "" { // a number that no node has at present
+			c.numbers[name] = vga.Node(number)
+		}
+	}
 	return c.names
 }

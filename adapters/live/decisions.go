@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -24,7 +25,7 @@ func (c *Cluster) AskClosely(uid, pod string) (*Answers, error) {
 		return answers, err
 	}
 	began := time.Now()
-	closely := &Answers{state: answers.state, version: answers.version, names: answers.names, numbers: answers.numbers, close: true, best: -1}
+	closely := c.newAnswers(true)
 	if err := c.evaluate(uid, closely); err != nil {
 		return nil, err
 	}
@@ -38,11 +39,10 @@ func (c *Cluster) ask(uid, pod string) (*Answers, error) {
 		return answers, nil
 	}
 	began := time.Now()
-	names := c.nodeNames()
-	answers := &Answers{state: c.state.now, version: c.namesVersion, names: names, numbers: c.numbers, best: -1}
+	answers := c.newAnswers(false)
 	err := c.evaluate(uid, answers)
 	if err == nil && answers.fitting == 0 { // what is missing is worth a closer look
-		answers = &Answers{state: c.state.now, version: c.namesVersion, names: names, numbers: c.numbers, close: true, best: -1}
+		answers = c.newAnswers(true)
 		err = c.evaluate(uid, answers)
 	}
 	if errors.Is(err, vga.BadInput) {
@@ -60,16 +60,39 @@ func (c *Cluster) ask(uid, pod string) (*Answers, error) {
 
 // evaluate asks the core, with numbers if answers are to be close.
 func (c *Cluster) evaluate(uid string, answers *Answers) error {
-	if len(c.written) < len(answers.names) {
-		c.written = make([]vga.Answer, len(answers.names)+len(answers.names)/8)
-	}
 	written, err := c.core.Evaluate(uid, answers.close, c.written)
+	return c.take(answers, written, err)
+}
+
+func (c *Cluster) take(answers *Answers, written []vga.Answer, err error) error {
 	if err != nil {
 		return err
 	}
 	answers.take(written, c.ranks)
 	c.ranks = answers.ranks
 	return nil
+}
+
+// AskEmpty asks every node about a pod that waits as if no pod had anything there: where evicting pods could make room for it.
+// Errors: vga.UnknownPod; vga.BadInput for a pod that no scheduler can serve.
+func (c *Cluster) AskEmpty(uid string) (*Answers, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	answers := c.newAnswers(true)
+	written, err := c.core.EvaluateEmpty(uid, c.written)
+	if err := c.take(answers, written, err); err != nil {
+		return nil, err
+	}
+	return answers, nil
+}
+
+// newAnswers has no answers yet. The mutex is held.
+func (c *Cluster) newAnswers(close bool) *Answers {
+	names := c.nodeNames()
+	if len(c.written) < len(names) {
+		c.written = make([]vga.Answer, len(names)+len(names)/8)
+	}
+	return &Answers{state: c.state.now, version: c.namesVersion, names: names, numbers: c.numbers, close: close, best: -1}
 }
 
 // keptAnswers is how many pods' answers are kept: a scheduler asks again about the few that it is at.
@@ -85,10 +108,10 @@ func (c *Cluster) keep(uid string, answers *Answers) {
 // noteRefusal writes into the log that no node takes a pod, once until the pod changes.
 func (c *Cluster) noteRefusal(uid, pod string, answers *Answers) {
 	file, counted := c.refused[uid]
-	if counted && file == c.log.number() {
+	if counted && file == c.log.File() {
 		return
 	}
-	c.refused[uid] = c.log.number()
+	c.refused[uid] = c.log.File()
 	reasons := map[string]int{}
 	for _, reason := range answers.reasons {
 		if vga.Reason(reason) != vga.NodeGone {
@@ -98,13 +121,11 @@ func (c *Cluster) noteRefusal(uid, pod string, answers *Answers) {
 	if answers.failure != nil {
 		reasons["request_not_valid"] = 1
 	}
-	for reason, nodes := range reasons {
-		if !counted {
-			c.figures.rejections.WithLabelValues(reason).Add(float64(nodes))
-		}
+	if !counted {
+		c.counts.refuse(reasons)
 	}
 	if answers.failure == nil { // the log is for what another policy could do otherwise
-		c.log.add(line{Event: "refuse", UID: uid, Pod: pod, Reasons: reasons})
+		c.log.Add(decisionlog.Line{Event: "refuse", UID: uid, Pod: pod, Reasons: reasons})
 	}
 }
 
@@ -147,7 +168,7 @@ func (c *Cluster) reserve(uid, pod, node string, candidates []string, decided ti
 	if !known {
 		return nil, &vga.Error{Status: vga.UnknownNode, Message: fmt.Sprintf("node %s is not known here", node)}
 	}
-	entry := line{Event: "decide", UID: uid, Pod: pod, Node: node, Time: decided.UnixNano()}
+	entry := decisionlog.Line{Event: "decide", UID: uid, Pod: pod, Node: node, Time: decided.UnixNano()}
 	if candidates != nil {
 		entry.Except, entry.Only = answers.less(candidates)
 	}
@@ -164,8 +185,8 @@ func (c *Cluster) reserve(uid, pod, node string, candidates []string, decided ti
 	}
 	c.state.reserve(uid, number)
 	entry.Annotations = annotations
-	c.log.addDecision(entry)
-	c.figures.decisions.Observe((answers.took + time.Since(began)).Seconds())
+	c.log.AddDecision(entry)
+	c.counts.decide(answers.took + time.Since(began))
 	return &Decision{Node: node, Annotations: annotations}, nil
 }
 

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/vga"
 )
 
 func TestThatALogCannotBeWrittenIsToldOnce(t *testing.T) {
-	log, err := live.OpenLog("/dev/full", 0)
+	log, err := decisionlog.Open("/dev/full", 0)
 	check(t, err)
 	c, err := live.New(vga.Options{}, log)
 	check(t, err)

@@ -11,11 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
+	"vgpualloc.example/adapters/live/telemetry"
 	"vgpualloc.example/adapters/vga"
 )
 
 // busy is a cluster of 1,000 nodes of 8 cards with 4,000 pods that have their devices, and one that waits.
-func busy(b *testing.B, log *live.Log) *live.Cluster {
+func busy(b *testing.B, log *decisionlog.Log) *live.Cluster {
 	b.Helper()
 	const nodes, pods = 1000, 4000
 	cluster, err := live.New(vga.Options{Policy: "fgd"}, log)
@@ -52,7 +54,7 @@ func BenchmarkLogBeginsAnew(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		path := filepath.Join(b.TempDir(), "decisions.jsonl")
-		log, err := live.OpenLog(path, 1)
+		log, err := decisionlog.Open(path, 1)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -81,7 +83,7 @@ func BenchmarkDecisionsBesideReaders(b *testing.B) {
 		{"nobody", func(*live.Cluster) error { time.Sleep(10 * time.Millisecond); return nil }},
 		{"metrics", func(cluster *live.Cluster) error {
 			registry := prometheus.NewRegistry()
-			if err := registry.Register(live.NewCollector(cluster)); err != nil {
+			if err := registry.Register(telemetry.NewCollector(cluster)); err != nil {
 				return err
 			}
 			_, err := registry.Gather()

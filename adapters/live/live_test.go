@@ -17,7 +17,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/live/livetest"
+	"vgpualloc.example/adapters/live/telemetry"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -41,7 +43,7 @@ func pod(uid string, memory int) string {
 func told(t *testing.T, objects ...string) (*live.Cluster, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "decisions.jsonl")
-	log, err := live.OpenLog(path, 0)
+	log, err := decisionlog.Open(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ func told(t *testing.T, objects ...string) (*live.Cluster, string) {
 }
 
 // closed is what the log of a cluster has, which ends.
-func closed(t *testing.T, cluster *live.Cluster, path string) []livetest.Event {
+func closed(t *testing.T, cluster *live.Cluster, path string) []decisionlog.Line {
 	t.Helper()
 	if err := cluster.Close(); err != nil {
 		t.Fatal(err)
@@ -141,7 +143,7 @@ func TestARefusalIsWrittenOnceUntilThePodChanges(t *testing.T) {
 func TestALogGoesOnAfterALineThatWasCutOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	check(t, os.WriteFile(path, []byte(`{"event":"sta`), 0o600))
-	log, err := live.OpenLog(path, 0)
+	log, err := decisionlog.Open(path, 0)
 	check(t, err)
 	c, err := live.New(vga.Options{}, log)
 	check(t, err)
@@ -164,7 +166,7 @@ func TestCandidatesAreNamedTheShorterWay(t *testing.T) {
 	reserve(t, c, "q", "a", []string{"a", "b", "e", "d"})
 	reserve(t, c, "r", "a", []string{"a"})
 	reserve(t, c, "s", "a", nil)
-	var decisions []livetest.Event
+	var decisions []decisionlog.Line
 	for _, one := range closed(t, c, path) {
 		if one.Event == "decide" {
 			decisions = append(decisions, one)
@@ -292,7 +294,7 @@ func TestMetricsAreReadFromTheLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(live.NewCollector(c))
+	registry.MustRegister(telemetry.NewCollector(c))
 	expected := `
 # HELP volcano_vgpu_device_allocated_memory Memory of this device that pods have, in MiB
 # TYPE volcano_vgpu_device_allocated_memory gauge
@@ -319,6 +321,17 @@ vgpualloc_rejections_total{reason="insufficient_device_memory"} 1
 		"volcano_vgpu_device_memory_limit", "volcano_vgpu_device_memory_allocation_for_a_certain_pod",
 		"volcano_vgpu_device_shared_number", "vgpualloc_pods", "vgpualloc_rejections_total"); err != nil {
 		t.Error(err)
+	}
+	families, err := registry.Gather()
+	check(t, err)
+	decisions := uint64(0)
+	for _, family := range families {
+		if histogram := family.Metric[0].Histogram; family.GetName() == "vgpualloc_decision_seconds" && len(histogram.Bucket) == 16 {
+			decisions = histogram.GetSampleCount()
+		}
+	}
+	if decisions != 1 {
+		t.Error(decisions, families)
 	}
 	if problems, err := testutil.GatherAndLint(registry); err != nil {
 		t.Error(problems, err)

@@ -3,10 +3,10 @@ package live_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/live/livetest"
+	"vgpualloc.example/adapters/live/telemetry"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -66,9 +68,7 @@ func replay(t *testing.T, path string) int {
 			number, _ := core.FindNode(entry.Node)
 			_, err = core.Reserve(entry.UID, number)
 			if written, _ := core.Annotations(entry.UID, time.Unix(0, entry.Time)); err == nil {
-				annotations := map[string]string{}
-				check(t, json.Unmarshal([]byte(written), &annotations))
-				if !reflect.DeepEqual(annotations, entry.Annotations) {
+				if !maps.Equal(written, entry.Annotations) {
 					t.Error(path, "others are written", written, entry)
 				}
 			}
@@ -92,7 +92,7 @@ func replay(t *testing.T, path string) int {
 func used(t *testing.T, cluster *live.Cluster) string {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(live.NewCollector(cluster))
+	registry.MustRegister(telemetry.NewCollector(cluster))
 	families, err := registry.Gather()
 	check(t, err)
 	var text strings.Builder
@@ -118,7 +118,7 @@ func TestEveryFileOfALogReplaysAlone(t *testing.T) {
 	for seed := range uint64(4) {
 		folder := t.TempDir()
 		path := filepath.Join(folder, "decisions.jsonl")
-		log, err := live.OpenLog(path, 12000)
+		log, err := decisionlog.Open(path, 12000)
 		check(t, err)
 		c, err := live.New(vga.Options{Policy: "fgd"}, log)
 		check(t, err)
@@ -206,7 +206,7 @@ func TestEveryFileOfALogReplaysAlone(t *testing.T) {
 // What cannot be said by objects is not cut off: a reservation may still be taken back.
 func TestALogDoesNotBeginAnewInTheMiddleOfADecision(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "decisions.jsonl")
-	log, err := live.OpenLog(path, 1)
+	log, err := decisionlog.Open(path, 1)
 	check(t, err)
 	c, err := live.New(vga.Options{Policy: "binpack"}, log)
 	check(t, err)
@@ -245,7 +245,7 @@ func TestALogThatCannotBeginAnewGoesOn(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "decisions.jsonl")
 	check(t, os.MkdirAll(filepath.Join(path+".1", "in the way"), 0o700))
-	log, err := live.OpenLog(path, 2000)
+	log, err := decisionlog.Open(path, 2000)
 	check(t, err)
 	c, err := live.New(vga.Options{}, log)
 	check(t, err)

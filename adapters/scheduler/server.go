@@ -16,6 +16,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api/devices/nvidia/vgpu"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/telemetry"
+	"vgpualloc.example/adapters/live/web"
 	"vgpualloc.example/adapters/scheduler/plugin"
 )
 
@@ -65,13 +67,13 @@ func metrics(engine *plugin.Engine, configuration refusable) http.Handler {
 	prometheus.Unregister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	prometheus.Unregister(collectors.NewGoCollector())
 	ours := prometheus.NewRegistry()
-	ours.MustRegister(live.NewRefusedGauge("scheduler", configuration.Failure), live.NewRefusedGauge("devices", engine.ConfigFailure))
-	engine.OnCluster = func(cluster *live.Cluster) { ours.MustRegister(live.NewCollector(cluster)) }
+	ours.MustRegister(telemetry.NewRefusedGauge("scheduler", configuration.Failure), telemetry.NewRefusedGauge("devices", engine.ConfigFailure))
+	engine.OnCluster = func(cluster *live.Cluster) { ours.MustRegister(telemetry.NewCollector(cluster)) }
 	all := prometheus.Gatherers{ours, prometheus.DefaultGatherer, legacyregistry.DefaultGatherer}
 	return promhttp.InstrumentMetricHandler(prometheus.DefaultRegisterer, promhttp.HandlerFor(all, promhttp.HandlerOpts{}))
 }
 
 // explain answers GET /explain?pod=namespace/name as `vgpusim explain --json` does.
 func explain(engine *plugin.Engine, to http.ResponseWriter, request *http.Request) {
-	live.ServeExplanation(to, request, engine.Explain)
+	web.ServeExplanation(to, request, engine.Explain)
 }

@@ -81,14 +81,9 @@ func (c *call) endWithAnswer(status C.vga_status) (Answer, error) {
 // resultMin is the buffer for a result whose length nobody knows.
 const resultMin = 4096
 
-// resultText asks for a result of any length: with a buffer, and again with one that is large enough.
-func resultText(ask func(call *call, to *C.vga_text) C.vga_status) (string, error) {
-	return resultTextOf(nil, ask)
-}
-
-// resultTextOf does so for a result that takes long to make, and would be made again if the buffer were too small: the
-// first one is as large as the last result and some more. `last` is the length of that.
-func resultTextOf(last *atomic.Uint64, ask func(call *call, to *C.vga_text) C.vga_status) (string, error) {
+// resultText asks for a result of any length: with a buffer, and again with one that is large enough. A result that takes long
+// to make would be made twice then: with `last`, the length of the last one, the first buffer is as large as that and some more.
+func resultText(last *atomic.Uint64, ask func(call *call, to *C.vga_text) C.vga_status) (string, error) {
 	call := calls.get()
 	var to C.vga_text
 	to.capacity = resultMin

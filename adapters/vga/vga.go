@@ -6,13 +6,18 @@
 package vga
 
 /*
-#cgo LDFLAGS: -lvgpualloc_c_api -lvgpualloc_compat -lvgpualloc_kubernetes -lvgpualloc_plan -lvgpualloc_core -lvgpuformats_text -lvgpuformats_document -lyaml-cpp -lstdc++ -lm
+#cgo pkg-config: --static vgpualloc
 #include <stdlib.h>
 #include "vgpualloc/c_api.h"
 */
 import "C"
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -121,11 +126,51 @@ type Upserted struct {
 // Node is the number of a node, valid while the node is there.
 type Node uint32
 
-// Cluster is a living cluster: told of objects, asked about pods, booked on. Close frees it.
-type Cluster struct {
-	handle *C.vga_cluster
+// Closed is the error of every call on a cluster after Close.
+var Closed = errors.New("the cluster is closed")
 
-	explanation, metrics atomic.Uint64 // how long the last ones were
+// Cluster is a living cluster: told of objects, asked about pods, booked on. Close frees it. Calls after that change nothing:
+// those that return an error return Closed, and NodesVersion, Pod and ReadingVersion return zeros.
+type Cluster struct {
+	lock   sync.RWMutex   // read: a call is under way; written: nobody uses handle
+	handle *C.vga_cluster // nil: closed
+	number uint64         // of all clusters of the process: the order in which two of them are locked
+
+	explanation, metrics, names atomic.Uint64 // how long the last ones were
+}
+
+var clusters atomic.Uint64 // that were made
+
+// do makes one call, during which the cluster is not closed.
+func (c *Cluster) do(ask func(call *call) C.vga_status) error {
+	c.lock.RLock()
+	defer c.lock.RUnlock()
+	if c.handle == nil {
+		return Closed
+	}
+	call := calls.get()
+	return call.end(ask(call))
+}
+
+// answer does so for a call that writes call.answer.
+func (c *Cluster) answer(ask func(call *call) C.vga_status) (answer Answer, err error) {
+	c.lock.RLock()
+	defer c.lock.RUnlock()
+	if c.handle == nil {
+		return answer, Closed
+	}
+	call := calls.get()
+	return call.endWithAnswer(ask(call))
+}
+
+// text does so for a call that writes a text; `last`, which may be nil, is how long the last one was.
+func (c *Cluster) text(last *atomic.Uint64, ask func(call *call, to *C.vga_text) C.vga_status) (string, error) {
+	c.lock.RLock()
+	defer c.lock.RUnlock()
+	if c.handle == nil {
+		return "", Closed
+	}
+	return resultText(last, ask)
 }
 
 // New makes a cluster without nodes.
@@ -137,77 +182,115 @@ func New(options Options) (*Cluster, error) {
 	if err := call.end(C.vga_cluster_new(given.options, &handle, &call.why)); err != nil {
 		return nil, err
 	}
-	return &Cluster{handle: handle}, nil
+	return &Cluster{handle: handle, number: clusters.Add(1)}, nil
 }
 
 // Swap has each of two clusters be what the other one is, between two calls of others.
 func (c *Cluster) Swap(other *Cluster) error {
+	first, second := c, other
+	if second.number < first.number { // whoever swaps these two the other way round waits for the same one first
+		first, second = second, first
+	}
+	first.lock.RLock()
+	defer first.lock.RUnlock()
+	if first != second {
+		second.lock.RLock()
+		defer second.lock.RUnlock()
+	}
+	if c.handle == nil || other.handle == nil {
+		return Closed
+	}
 	call := calls.get()
 	return call.end(C.vga_swap(c.handle, other.handle, &call.why))
 }
 
-// Close frees the cluster. Nothing may be asked of it afterwards or meanwhile.
+// Close waits for the calls that are under way and frees the cluster. It may be closed again, which does nothing.
 func (c *Cluster) Close() {
+	c.lock.Lock()
+	defer c.lock.Unlock()
 	C.vga_cluster_free(c.handle)
 	c.handle = nil
 }
 
 // Configure gives other options; what runs and is reserved stays.
 func (c *Cluster) Configure(options Options) error {
-	call := calls.get()
 	given := newOptions(options)
 	defer given.free()
-	return call.end(C.vga_configure(c.handle, given.options, &call.why))
+	return c.do(func(call *call) C.vga_status { return C.vga_configure(c.handle, given.options, &call.why) })
 }
 
 // Upsert tells of objects as they are now, in JSON or YAML.
 func (c *Cluster) Upsert(object []byte) (Upserted, error) {
-	call := calls.get()
 	var done C.vga_upserted
 	done.struct_size = C.size_t(unsafe.Sizeof(done))
 	text := (*C.char)(unsafe.Pointer(unsafe.SliceData(object)))
-	err := call.end(C.vga_upsert(c.handle, text, C.size_t(len(object)), &done, &call.why))
+	err := c.do(func(call *call) C.vga_status {
+		return C.vga_upsert(c.handle, text, C.size_t(len(object)), &done, &call.why)
+	})
 	return Upserted{Objects: int(done.objects), Changed: int(done.changed), Outdated: int(done.outdated)}, err
 }
 
 // RemoveNode tells that a node is gone.
 func (c *Cluster) RemoveNode(name string) error {
-	call := calls.get()
-	return call.end(C.vga_remove_node(c.handle, call.text(name), &call.why))
+	return c.do(func(call *call) C.vga_status { return C.vga_remove_node(c.handle, call.text(name), &call.why) })
 }
 
 // RemovePod tells that a pod is gone; it gives back what it has.
 func (c *Cluster) RemovePod(uid string) error {
-	call := calls.get()
-	return call.end(C.vga_remove_pod(c.handle, call.text(uid), &call.why))
+	return c.do(func(call *call) C.vga_status { return C.vga_remove_pod(c.handle, call.text(uid), &call.why) })
 }
 
 // RemoveConfigMap tells that a ConfigMap is gone, named as namespace/name.
 func (c *Cluster) RemoveConfigMap(name string) error {
-	call := calls.get()
-	return call.end(C.vga_remove_config_map(c.handle, call.text(name), &call.why))
+	return c.do(func(call *call) C.vga_status { return C.vga_remove_config_map(c.handle, call.text(name), &call.why) })
 }
 
 // NodesVersion rises whenever a number gets or loses its node; all numbers are below the limit.
 func (c *Cluster) NodesVersion() (limit int, version uint64) {
 	var number C.uint32_t
 	var current C.uint64_t
-	C.vga_nodes_version(c.handle, &number, &current)
+	_ = c.do(func(*call) C.vga_status { return C.vga_nodes_version(c.handle, &number, &current) })
 	return int(number), uint64(current)
 }
 
 // FindNode is the number of a node.
 func (c *Cluster) FindNode(name string) (Node, error) {
-	call := calls.get()
 	var node C.uint32_t
-	err := call.end(C.vga_find_node(c.handle, call.text(name), &node, &call.why))
+	err := c.do(func(call *call) C.vga_status { return C.vga_find_node(c.handle, call.text(name), &node, &call.why) })
 	return Node(node), err
 }
 
 // NodeName is the name of a node.
 func (c *Cluster) NodeName(node Node) (string, error) {
-	return resultText(func(_ *call, to *C.vga_text) C.vga_status {
+	return c.text(nil, func(_ *call, to *C.vga_text) C.vga_status {
 		return C.vga_node_name(c.handle, C.uint32_t(node), to)
+	})
+}
+
+// NodeNames are the names of all nodes by number, empty for a number that no node has, and their version as NodesVersion
+// has it.
+func (c *Cluster) NodeNames() (names []string, version uint64, err error) {
+	var limit C.uint32_t
+	var current C.uint64_t
+	text, err := c.text(&c.names, func(_ *call, to *C.vga_text) C.vga_status {
+		return C.vga_node_names(c.handle, &limit, &current, to)
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	names = make([]string, 0, int(limit))
+	for range int(limit) {
+		name, others, _ := strings.Cut(text, "\x00")
+		names, text = append(names, name), others
+	}
+	return names, uint64(current), nil
+}
+
+// EvaluateEmpty asks every node about a pod that waits as if no pod had anything there; with numbers. Answers are by number of the
+// node, in `room` if that is large enough.
+func (c *Cluster) EvaluateEmpty(uid string, room []Answer) ([]Answer, error) {
+	return c.evaluate(room, func(call *call, answers *C.vga_answer, capacity C.size_t, count *C.size_t) C.vga_status {
+		return C.vga_evaluate_empty(c.handle, call.text(uid), answers, capacity, count, &call.why)
 	})
 }
 
@@ -218,14 +301,20 @@ func (c *Cluster) Evaluate(uid string, withNumbers bool, room []Answer) ([]Answe
 	if withNumbers {
 		flags = C.VGA_WITH_NUMBERS
 	}
+	return c.evaluate(room, func(call *call, answers *C.vga_answer, capacity C.size_t, count *C.size_t) C.vga_status {
+		return C.vga_evaluate(c.handle, call.text(uid), flags, answers, capacity, count, &call.why)
+	})
+}
+
+// evaluate makes a call that writes every node's answer, again with more room if there is too little.
+func (c *Cluster) evaluate(room []Answer,
+	ask func(call *call, answers *C.vga_answer, capacity C.size_t, count *C.size_t) C.vga_status) ([]Answer, error) {
 	for {
-		call := calls.get()
-		name := call.text(uid)
 		var count C.size_t
-		status := C.vga_evaluate(c.handle, name, flags, (*C.vga_answer)(unsafe.Pointer(unsafe.SliceData(room))),
-			C.size_t(len(room)), &count, &call.why)
-		err := call.end(status)
-		if status == C.VGA_TOO_SMALL {
+		err := c.do(func(call *call) C.vga_status {
+			return ask(call, (*C.vga_answer)(unsafe.Pointer(unsafe.SliceData(room))), C.size_t(len(room)), &count)
+		})
+		if errors.Is(err, TooSmall) {
 			room = make([]Answer, int(count)+int(count)/8)
 			continue
 		}
@@ -238,148 +327,147 @@ func (c *Cluster) Evaluate(uid string, withNumbers bool, room []Answer) ([]Answe
 
 // AskNode is one node's answer, with numbers.
 func (c *Cluster) AskNode(uid string, node Node) (Answer, error) {
-	call := calls.get()
-	status := C.vga_ask_node(c.handle, call.text(uid), C.uint32_t(node), &call.answer, &call.why)
-	return call.endWithAnswer(status)
+	return c.answer(func(call *call) C.vga_status {
+		return C.vga_ask_node(c.handle, call.text(uid), C.uint32_t(node), &call.answer, &call.why)
+	})
 }
 
 // AskWithout is one node's answer if these pods had nothing.
 func (c *Cluster) AskWithout(uid string, node Node, pods []string) (Answer, error) {
-	call := calls.get()
 	list := newList(pods)
 	defer list.free()
-	status := C.vga_ask_without(c.handle, call.text(uid), C.uint32_t(node), list.texts, C.size_t(len(pods)),
-		&call.answer, &call.why)
-	return call.endWithAnswer(status)
+	return c.answer(func(call *call) C.vga_status {
+		return C.vga_ask_without(c.handle, call.text(uid), C.uint32_t(node), list.texts, C.size_t(len(pods)), &call.answer,
+			&call.why)
+	})
 }
 
 // Choose is the node of candidates where the pod goes; false if it fits on none of them.
 func (c *Cluster) Choose(uid string, candidates []Node) (Node, bool, error) {
-	call := calls.get()
 	var node C.uint32_t
 	var found C.int
-	err := call.end(C.vga_choose(c.handle, call.text(uid),
-		(*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(candidates))), C.size_t(len(candidates)), &node, &found,
-		&call.why))
+	err := c.do(func(call *call) C.vga_status {
+		return C.vga_choose(c.handle, call.text(uid), (*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(candidates))),
+			C.size_t(len(candidates)), &node, &found, &call.why)
+	})
 	return Node(node), found != 0, err
 }
 
 // Explain says why the pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it.
 func (c *Cluster) Explain(uid string) (string, error) {
-	return resultTextOf(&c.explanation, func(call *call, to *C.vga_text) C.vga_status {
+	return c.text(&c.explanation, func(call *call, to *C.vga_text) C.vga_status {
 		return C.vga_explain(c.handle, call.text(uid), to, &call.why)
 	})
 }
 
 // Pod is the state of a pod, and its node if it is reserved or committed.
 func (c *Cluster) Pod(uid string) (PodState, Node) {
-	call := calls.get()
 	var state C.vga_pod_state
 	var node C.uint32_t
-	call.end(C.vga_get_pod(c.handle, call.text(uid), &state, &node))
+	_ = c.do(func(call *call) C.vga_status { return C.vga_get_pod(c.handle, call.text(uid), &state, &node) })
 	return PodState(state), Node(node)
 }
 
 // ReadsResource is whether some dialect reads a resource, so that amounts of it are the core's to compare.
 func (c *Cluster) ReadsResource(resource string) (bool, error) {
-	call := calls.get()
 	var reads C.int
-	err := call.end(C.vga_reads_resource(c.handle, call.text(resource), &reads, &call.why))
+	err := c.do(func(call *call) C.vga_status {
+		return C.vga_reads_resource(c.handle, call.text(resource), &reads, &call.why)
+	})
 	return reads != 0, err
 }
 
 // ReadingVersion is another number when what pods ask for may read otherwise than before.
 func (c *Cluster) ReadingVersion() uint64 {
 	var version C.uint64_t
-	C.vga_reading_version(c.handle, &version)
+	_ = c.do(func(*call) C.vga_status { return C.vga_reading_version(c.handle, &version) })
 	return uint64(version)
 }
 
 // WantsDevices is whether a pod asks for devices, also where its request cannot be read.
 func (c *Cluster) WantsDevices(uid string) (bool, error) {
-	call := calls.get()
 	var wants C.int
-	err := call.end(C.vga_wants_devices(c.handle, call.text(uid), &wants, &call.why))
+	err := c.do(func(call *call) C.vga_status { return C.vga_wants_devices(c.handle, call.text(uid), &wants, &call.why) })
 	return wants != 0, err
 }
 
 // Reserve books a pod that waits on the devices of a node that the policy prefers there. The answer's reason is Fits if
 // it was booked.
 func (c *Cluster) Reserve(uid string, node Node) (Answer, error) {
-	call := calls.get()
-	status := C.vga_reserve(c.handle, call.text(uid), C.uint32_t(node), &call.answer, &call.why)
-	return call.endWithAnswer(status)
+	return c.answer(func(call *call) C.vga_status {
+		return C.vga_reserve(c.handle, call.text(uid), C.uint32_t(node), &call.answer, &call.why)
+	})
 }
 
 // Commit says that a reserved pod is bound.
 func (c *Cluster) Commit(uid string) error {
-	call := calls.get()
-	return call.end(C.vga_commit(c.handle, call.text(uid), &call.why))
+	return c.do(func(call *call) C.vga_status { return C.vga_commit(c.handle, call.text(uid), &call.why) })
 }
 
 // Rollback takes a reservation back.
 func (c *Cluster) Rollback(uid string) error {
-	call := calls.get()
-	return call.end(C.vga_rollback(c.handle, call.text(uid), &call.why))
+	return c.do(func(call *call) C.vga_status { return C.vga_rollback(c.handle, call.text(uid), &call.why) })
 }
 
 // Release has a committed pod give back what it has.
 func (c *Cluster) Release(uid string) error {
-	call := calls.get()
-	return call.end(C.vga_release(c.handle, call.text(uid), &call.why))
+	return c.do(func(call *call) C.vga_status { return C.vga_release(c.handle, call.text(uid), &call.why) })
 }
 
 // Suspend has a committed pod count for nothing until Resume: what would be if it were evicted.
 func (c *Cluster) Suspend(uid string) error {
-	call := calls.get()
-	return call.end(C.vga_suspend(c.handle, call.text(uid), &call.why))
+	return c.do(func(call *call) C.vga_status { return C.vga_suspend(c.handle, call.text(uid), &call.why) })
 }
 
 // Resume gives a suspended pod its devices again, also if others got them meanwhile. UnknownNode while its node is gone.
 func (c *Cluster) Resume(uid string) error {
-	call := calls.get()
-	return call.end(C.vga_resume(c.handle, call.text(uid), &call.why))
+	return c.do(func(call *call) C.vga_status { return C.vga_resume(c.handle, call.text(uid), &call.why) })
 }
 
-// Annotations is what to write on a reserved or committed pod for the device plugins, as a JSON object of texts.
-func (c *Cluster) Annotations(uid string, decided time.Time) (string, error) {
-	return resultText(func(call *call, to *C.vga_text) C.vga_status {
+// Annotations is what to write on a reserved or committed pod for the device plugins.
+func (c *Cluster) Annotations(uid string, decided time.Time) (map[string]string, error) {
+	text, err := c.text(nil, func(call *call, to *C.vga_text) C.vga_status {
 		return C.vga_annotations(c.handle, call.text(uid), C.int64_t(decided.UnixNano()), to, &call.why)
 	})
+	if err != nil {
+		return nil, err
+	}
+	annotations := map[string]string{}
+	if err := json.Unmarshal([]byte(text), &annotations); err != nil {
+		return nil, fmt.Errorf("the annotations of pod %s: %w", uid, err)
+	}
+	return annotations, nil
 }
 
 // BeginTrial opens a scope in which anything may be booked and given back. It is open for all goroutines: the caller
 // keeps others away until it ends.
 func (c *Cluster) BeginTrial() error {
-	call := calls.get()
-	return call.end(C.vga_begin_trial(c.handle, &call.why))
+	return c.do(func(call *call) C.vga_status { return C.vga_begin_trial(c.handle, &call.why) })
 }
 
 // EndTrial ends the innermost trial; unless it is kept, the cluster is exactly as it was.
 func (c *Cluster) EndTrial(keep bool) error {
-	call := calls.get()
 	kept := C.int(0)
 	if keep {
 		kept = 1
 	}
-	return call.end(C.vga_end_trial(c.handle, kept, &call.why))
+	return c.do(func(call *call) C.vga_status { return C.vga_end_trial(c.handle, kept, &call.why) })
 }
 
 // LearnWorkload has the policies take the pods that are there for typical; true if these are others than the last time.
 func (c *Cluster) LearnWorkload() (bool, error) {
-	call := calls.get()
 	var learned C.int
-	err := call.end(C.vga_learn_workload(c.handle, &learned, &call.why))
+	err := c.do(func(call *call) C.vga_status { return C.vga_learn_workload(c.handle, &learned, &call.why) })
 	return learned != 0, err
 }
 
 // Metrics is what is used of every device and by whom, as JSON.
 func (c *Cluster) Metrics() (string, error) {
-	return resultTextOf(&c.metrics, func(_ *call, to *C.vga_text) C.vga_status { return C.vga_metrics(c.handle, to) })
+	return c.text(&c.metrics, func(_ *call, to *C.vga_text) C.vga_status { return C.vga_metrics(c.handle, to) })
 }
 
 // Warnings is what the devices' configuration switches off, what of the objects could not be read, and what is given out twice: a
 // JSON list of texts.
 func (c *Cluster) Warnings() (string, error) {
-	return resultText(func(_ *call, to *C.vga_text) C.vga_status { return C.vga_warnings(c.handle, to) })
+	return c.text(nil, func(_ *call, to *C.vga_text) C.vga_status { return C.vga_warnings(c.handle, to) })
 }

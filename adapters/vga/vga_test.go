@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -85,10 +87,7 @@ func TestTheLifeOfAPod(t *testing.T) {
 	if state, where := c.Pod("u"); state != vga.PodReserved || where != a {
 		t.Fatal(state, where)
 	}
-	var annotations map[string]string
-	if err := json.Unmarshal([]byte(must[string](t)(c.Annotations("u", time.Unix(17, 5)))), &annotations); err != nil {
-		t.Fatal(err)
-	}
+	annotations := must[map[string]string](t)(c.Annotations("u", time.Unix(17, 5)))
 	if annotations["volcano.sh/vgpu-ids-new"] != "GPU-a-0,NVIDIA,30000,0:" ||
 		annotations["volcano.sh/vgpu-time"] != "17" {
 		t.Fatal(annotations)
@@ -146,6 +145,131 @@ func TestTextsOfAnyLength(t *testing.T) {
 	}
 	if warnings := must[string](t)(c.Warnings()); warnings != "[]" {
 		t.Error(warnings)
+	}
+}
+
+func TestAllNamesAtOnce(t *testing.T) {
+	c := clusterOf(t)
+	expect := func(expected ...string) {
+		t.Helper()
+		names, version, err := c.NodeNames()
+		if err != nil || !slices.Equal(names, expected) {
+			t.Error(names, err, "expected", expected)
+		}
+		if limit, present := c.NodesVersion(); limit != len(expected) || present != version {
+			t.Error(limit, present, version)
+		}
+		for number, name := range expected {
+			if alone, err := c.NodeName(vga.Node(number)); alone != name || (name == "") != errors.Is(err, vga.UnknownNode) {
+				t.Error(number, alone, err)
+			}
+		}
+	}
+	expect()
+	var expected []string
+	for i := range 300 { // longer than the first buffer
+		name := fmt.Sprintf("node-of-a-long-name-%03d", i)
+		must[vga.Upserted](t)(c.Upsert([]byte(node(name, 1))))
+		expected = append(expected, name)
+	}
+	expect(expected...)
+	for _, gone := range []int{0, 7, 299} {
+		if err := c.RemoveNode(expected[gone]); err != nil {
+			t.Fatal(err)
+		}
+		expected[gone] = ""
+	}
+	expect(expected...)
+}
+
+// As on a cluster of random nodes: what each node says without all pods that have something there.
+func TestNodesAnswerAsIfNothingWereBooked(t *testing.T) {
+	for seed := range uint64(30) {
+		draw := rand.New(rand.NewPCG(seed, 5))
+		policy := []string{"fgd", "binpack", "spread", "best_fit", "ssp", "dual_price"}[draw.IntN(6)]
+		c, err := vga.New(vga.Options{Policy: policy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const nodes = 12
+		for n := range nodes {
+			described := node(fmt.Sprintf("n%d", n), draw.IntN(4))
+			if draw.IntN(4) == 0 {
+				described = strings.Replace(described, ",true,", ",false,", 1) // a card that is not healthy
+			}
+			if draw.IntN(4) == 0 {
+				described = strings.ReplaceAll(described, "hami-core", "mig")
+			}
+			if draw.IntN(4) == 0 {
+				described = strings.Replace(described, `"status"`, `"spec":{"unschedulable":true},"status"`, 1)
+			}
+			must[vga.Upserted](t)(c.Upsert([]byte(described)))
+		}
+		var pods []string
+		for p := range 40 {
+			uid := fmt.Sprintf("p%d", p)
+			must[vga.Upserted](t)(c.Upsert([]byte(pod(uid, uid, 1000*(1+draw.IntN(45)), ""))))
+			pods = append(pods, uid)
+			answer := must[vga.Answer](t)(c.Reserve(uid, vga.Node(draw.IntN(nodes))))
+			if answer.Reason == vga.Fits && draw.IntN(2) == 0 {
+				if err := c.Commit(uid); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if draw.IntN(2) == 0 { // cards that pods have are no longer named
+			must[vga.Upserted](t)(c.Upsert([]byte(node("n0", 1))))
+			if err := c.RemoveNode("n1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		plain := `"spec":{"containers"`
+		for _, wanted := range []struct {
+			memory         int
+			metadata, spec string
+		}{{1000, "", plain}, {30000, "", plain}, {40000, "", plain}, {50000, "", plain},
+			{1000, `,"annotations":{"volcano.sh/vgpu-use-gpuuuid":"GPU-n3-0,GPU-n5-1"}`, plain},
+			{1000, "", `"spec":{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+				{"matchFields":[{"key":"metadata.name","operator":"In","values":["n4"]}]}]}}},"containers"`}} {
+			asks := strings.Replace(pod("w", "w", wanted.memory, wanted.metadata), plain, wanted.spec, 1)
+			must[vga.Upserted](t)(c.Upsert([]byte(asks)))
+			present := must[[]vga.Answer](t)(c.Evaluate("w", true, nil))
+			before := fmt.Sprint(present)
+			for number, answer := range must[[]vga.Answer](t)(c.EvaluateEmpty("w", nil)) {
+				expected, err := c.AskWithout("w", vga.Node(number), pods)
+				if errors.Is(err, vga.UnknownNode) {
+					expected.Reason, err = vga.NodeGone, nil
+				}
+				expected.Rank = present[number].Rank // a node whose cards change with its last pod gets another one then
+				if err != nil || answer != expected {
+					t.Error(seed, policy, wanted, number, answer, expected, err)
+				}
+			}
+			if after := fmt.Sprint(must[[]vga.Answer](t)(c.Evaluate("w", true, nil))); after != before {
+				t.Error("something has happened", before, after)
+			}
+		}
+		c.Close()
+	}
+}
+
+// A card that is registered with another mode has it when its last pod goes. Two that look alike until then do not answer alike.
+func TestNodesThatChangeWithTheirLastPodAreAskedAlone(t *testing.T) {
+	c := clusterOf(t, node("cut", 1), node("shared", 1), pod("p", "u", 1000, ""), pod("q", "v", 1000, ""),
+		pod("w", "w", 1000, `,"annotations":{"volcano.sh/vgpu-mode":"mig"}`))
+	for number, uid := range []string{"u", "v"} {
+		if answer := must[vga.Answer](t)(c.Reserve(uid, vga.Node(number))); answer.Reason != vga.Fits {
+			t.Fatal(answer)
+		}
+	}
+	must[vga.Upserted](t)(c.Upsert([]byte(strings.ReplaceAll(node("cut", 1), "hami-core", "mig"))))
+	must[vga.Upserted](t)(c.Upsert([]byte(strings.ReplaceAll(node("shared", 1), "hami-core", "mps"))))
+	answers := must[[]vga.Answer](t)(c.EvaluateEmpty("w", nil))
+	for number, answer := range answers {
+		expected := must[vga.Answer](t)(c.AskWithout("w", vga.Node(number), []string{"u", "v"}))
+		if answer.Reason != expected.Reason || (answer.Reason == vga.Fits) != (number == 0) {
+			t.Error(number, answer, expected)
+		}
 	}
 }
 

@@ -39,6 +39,31 @@ static void a_suspended_pod_whose_node_is_gone(void) {
     vga_cluster_free(cluster);
 }
 
+/* It keeps what it has, until its node is gone and nobody knows the card any more. */
+static void a_pod_whose_card_is_no_longer_registered(void) {
+    vga_cluster* cluster = new_cluster();
+    vga_answer answer;
+    static char text[65536];
+    vga_text json = {text, sizeof text, 0};
+    CHECK_OK(tell(cluster,
+                  POD_SAYING("p", "u1", "1000", ",\"annotations\":{\"volcano.sh/vgpu-use-gpuuuid\":\"GPU-a1\"}", "")));
+    CHECK_OK(tell(cluster, POD("q", "u2", "50000")));
+    CHECK_OK(vga_reserve(cluster, "u1", number_of(cluster, "a"), &answer, &why));
+    CHECK_OK(tell(cluster, NODE("a", CARD("GPU-a0"))));
+    CHECK_OK(vga_annotations(cluster, "u1", 17, &json, &why));
+    CHECK(strstr(text, "GPU-a1,NVIDIA,1000,0:") != NULL);
+    CHECK_OK(vga_explain(cluster, "u2", &json, &why));
+    CHECK(strstr(text, "\"GPU-a1\"") != NULL);
+    CHECK_OK(vga_remove_node(cluster, "a", &why));
+    CHECK(vga_annotations(cluster, "u1", 17, &json, &why) == VGA_BAD_INPUT);
+    CHECK(strcmp(words, "node a: device: got '1', expected one that the node registers still; it registers 0") == 0);
+    CHECK_OK(tell(cluster, NODE("a", CARD("GPU-a0"))));
+    CHECK_OK(vga_explain(cluster, "u2", &json, &why));
+    CHECK(strstr(text, "\"GPU-a1\"") != NULL);
+    CHECK_OK(vga_rollback(cluster, "u1", &why));
+    vga_cluster_free(cluster);
+}
+
 static void two_clusters_are_swapped(void) {
     vga_cluster* cluster = new_cluster();
     vga_cluster* other = NULL;
@@ -146,6 +171,67 @@ static void the_life_of_a_pod(void) {
     CHECK(state == VGA_POD_WAITING);
     CHECK_OK(vga_remove_pod(cluster, "u1", &why));
     CHECK_OK(vga_remove_node(cluster, "a", &why));
+    vga_cluster_free(cluster);
+}
+
+/* Names as a caller reads them: one behind the other, each with its NUL. */
+static void all_names_at_once(void) {
+    vga_cluster* cluster = new_cluster();
+    char text[64];
+    vga_text names = {text, sizeof text, 0};
+    uint32_t limit = 0;
+    uint32_t limit_again = 0;
+    uint64_t version = 0;
+    uint64_t version_again = 0;
+    CHECK_OK(tell(cluster, NODE("long-name", CARD("GPU-c0"))));
+    CHECK_OK(vga_node_names(cluster, &limit, &version, &names));
+    CHECK(limit == 3 && names.length == 14 && memcmp(text, "a\0b\0long-name\0", 15) == 0);
+    CHECK_OK(vga_nodes_version(cluster, &limit_again, &version_again));
+    CHECK(limit == limit_again && version == version_again);
+    CHECK_OK(vga_remove_node(cluster, "b", &why));
+    CHECK_OK(vga_node_names(cluster, &limit, &version_again, &names));
+    CHECK(limit == 3 && version_again > version && names.length == 13 && memcmp(text, "a\0\0long-name\0", 14) == 0);
+    names.capacity = 13;
+    CHECK(vga_node_names(cluster, &limit, &version, &names) == VGA_TOO_SMALL && names.length == 13);
+    names.capacity = 14;
+    CHECK_OK(vga_node_names(cluster, &limit, &version, &names));
+    CHECK(vga_node_names(NULL, &limit, &version, &names) == VGA_BAD_ARGUMENT);
+    CHECK(vga_node_names(cluster, NULL, &version, &names) == VGA_BAD_ARGUMENT);
+    CHECK(vga_node_names(cluster, &limit, NULL, &names) == VGA_BAD_ARGUMENT);
+    CHECK(vga_node_names(cluster, &limit, &version, NULL) == VGA_BAD_ARGUMENT);
+    vga_cluster_free(cluster);
+}
+
+static void nodes_answer_as_if_nothing_were_booked(void) {
+    vga_cluster* cluster = new_cluster();
+    const uint32_t a = number_of(cluster, "a");
+    const uint32_t b = number_of(cluster, "b");
+    vga_answer answers[4];
+    vga_answer answer;
+    vga_pod_state state = VGA_POD_UNKNOWN;
+    size_t count = 0;
+    CHECK_OK(tell(cluster, NODE("gone", CARD("GPU-g0"))));
+    CHECK_OK(vga_remove_node(cluster, "gone", &why));
+    CHECK_OK(tell(cluster, POD("p", "u1", "30000")));
+    CHECK_OK(tell(cluster, POD("q", "u2", "50000")));
+    CHECK_OK(tell(cluster, POD("r", "u3", "40000")));
+    CHECK_OK(vga_reserve(cluster, "u3", b, &answer, &why));
+    CHECK_OK(vga_ask_node(cluster, "u1", b, &answer, &why));
+    CHECK(answer.reason != VGA_FITS);
+    CHECK_OK(vga_evaluate_empty(cluster, "u1", answers, 4, &count, &why));
+    CHECK(count == 3 && answers[a].reason == VGA_FITS && answers[b].reason == VGA_FITS);
+    CHECK(answers[a].rank < answers[b].rank && strcmp(vga_reason_name(answers[2].reason), "node_gone") == 0);
+    CHECK_OK(vga_evaluate_empty(cluster, "u2", answers, 4, &count, &why));
+    CHECK(answers[a].wanted == 50000 && answers[a].available == 40960 && strcmp(answers[a].unit, "MiB") == 0);
+    CHECK_OK(vga_get_pod(cluster, "u3", &state, NULL));
+    CHECK(state == VGA_POD_RESERVED);
+    CHECK(vga_evaluate_empty(cluster, "u1", answers, 2, &count, &why) == VGA_TOO_SMALL && count == 3);
+    CHECK(vga_evaluate_empty(cluster, "nobody", answers, 4, &count, &why) == VGA_UNKNOWN_POD);
+    CHECK(vga_evaluate_empty(cluster, NULL, answers, 4, &count, &why) == VGA_BAD_ARGUMENT);
+    CHECK(vga_evaluate_empty(cluster, "u1", answers, 4, NULL, &why) == VGA_BAD_ARGUMENT);
+    CHECK(vga_evaluate_empty(NULL, "u1", answers, 4, &count, &why) == VGA_BAD_ARGUMENT);
+    CHECK_OK(tell(cluster, POD("n", "u4", "-5")));
+    CHECK(vga_evaluate_empty(cluster, "u4", answers, 4, &count, &why) == VGA_BAD_INPUT);
     vga_cluster_free(cluster);
 }
 
@@ -306,6 +392,9 @@ int main(void) {
     the_life_of_a_pod();
     two_clusters_are_swapped();
     a_suspended_pod_whose_node_is_gone();
+    a_pod_whose_card_is_no_longer_registered();
+    all_names_at_once();
+    nodes_answer_as_if_nothing_were_booked();
     misuse_is_a_status();
     buffers_are_the_callers();
     what_is_wrong_is_told_by_the_name_of_its_object();

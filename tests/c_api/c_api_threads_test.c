@@ -24,6 +24,8 @@ static void* ask(void* wrong) {
         if (vga_evaluate(cluster, "waits", VGA_WITH_NUMBERS, answers, nodes + 4, &count, NULL) != VGA_OK)
             *(int*)wrong += 1;
         for (n = 0; n < count; ++n) *(int*)wrong += !is_whole(&answers[n]);
+        if (vga_evaluate_empty(cluster, "waits", answers, nodes + 4, &count, NULL) != VGA_OK) *(int*)wrong += 1;
+        for (n = 0; n < nodes; ++n) *(int*)wrong += answers[n].reason != VGA_FITS;
         if (vga_ask_node(cluster, "waits", (uint32_t)(round % nodes), &answer, NULL) != VGA_OK) *(int*)wrong += 1;
         *(int*)wrong += !is_whole(&answer);
     }
@@ -65,6 +67,10 @@ static void* read_texts(void* wrong) {
         if (status != VGA_OK || json.length < 100 || text[0] != '{' || strstr(text, "GPU-n7-1") == NULL) {
             *(int*)wrong += 1;
         }
+        uint32_t limit = 0;
+        uint64_t version = 0;
+        if (vga_node_names(cluster, &limit, &version, &json) != VGA_OK || limit < nodes) *(int*)wrong += 1;
+        if (json.length < 3 * nodes || strcmp(text + 3 * (nodes - 1), "n7") != 0) *(int*)wrong += 1;
     }
     free(text);
     return NULL;

@@ -126,7 +126,9 @@ class Dockerfile:
 
     def test_what_runs_has_its_libraries_and_no_rights(self):
         """Libraries that cgo links (adapters/vga) and that are ours are static; every other one is installed."""
-        flags = re.search(r"#cgo LDFLAGS: (.*)", (ADAPTERS / "vga/vga.go").read_text())[1].split()
+        self.assertIn("#cgo pkg-config: --static vgpualloc\n", (ADAPTERS / "vga/vga.go").read_text())
+        package = (SOURCE / "cmake/vgpualloc.pc.in").read_text()
+        flags = re.search(r"^Libs.private: (.*)", package, re.MULTILINE)[1].split()
         shared = [flag.removeprefix("-l") for flag in flags if not flag.startswith("-lvgpu") and flag != "-lm"]
         self.assertEqual(shared, ["yaml-cpp", "stdc++"])
         name, base, body = self.stages[-1]
@@ -154,6 +156,8 @@ class Dockerfile:
         settings = re.search(r'GOFLAGS="([^"]*)"', scripts)[1]
         self.assertIn(f'GOFLAGS="{settings}"', environment)
         self.assertIn("CGO_ENABLED=1", environment)
+        folder = re.search(r"PKG_CONFIG_PATH=\$1/(\S+)", scripts)[1]
+        self.assertIn(f"PKG_CONFIG_PATH=/src/build/{folder}", environment)
         folder = f"adapters/{self.program}"
         self.assertIn(f"cd {folder} && go build", body[-1][1])
         if (SOURCE / folder).is_dir():

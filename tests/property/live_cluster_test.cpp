@@ -76,6 +76,7 @@ public:
         }
         live_->book().check();
         check_answers(uid);
+        check_empty_answers(uid);
     }
 
     /// A scheduler that begins with what this one has written has the same use of every device.
@@ -148,6 +149,25 @@ private:
         const auto best = live_->choose(uid, fitting);
         RC_ASSERT(best.has_value() && best->has_value() == !fitting.empty());
         for (const node_index other : fitting) RC_ASSERT((*quick)[(*best)->at()].score >= (*quick)[other.at()].score);
+    }
+    /// As if nobody had anything: what each node says when it is asked without all pods that have something there.
+    void check_empty_answers(const std::string& uid) {
+        const auto before = all_answers();
+        const std::uint64_t kept = live_->book().events().size();
+        std::vector<node_opinion> opinions;
+        const auto refused = live_->evaluate_empty(uid, [&](const node_opinion& o) { opinions.push_back(o); });
+        RC_ASSERT(refused.code == rejection_code::none);
+        RC_ASSERT(opinions.size() == live_->book().nodes().nodes.size());
+        RC_ASSERT(live_->book().events().size() <= kept);
+        for (std::size_t n = 0; n < opinions.size(); ++n) {
+            const node_opinion asked = live_->ask_without(uid, node_index{n}, live_->pods());
+            RC_ASSERT(opinions[n].refusal == asked.refusal);
+            RC_ASSERT(opinions[n].unit == asked.unit);
+            RC_ASSERT(opinions[n].compromise == asked.compromise);
+            RC_ASSERT(opinions[n].rank == asked.rank);
+            RC_ASSERT(opinions[n].score == asked.score);
+        }
+        RC_ASSERT(all_answers() == before);
     }
     void reserve(const std::string& uid, node_index where) {
         const bool waits = live_->state_of(uid) == live_pod_state::waiting;

@@ -27,8 +27,8 @@ ENV PATH=/usr/local/go/bin:$PATH \
     CGO_ENABLED=1 \
     GOTOOLCHAIN=local \
     GOFLAGS="-buildvcs=false -trimpath" \
-    CGO_CFLAGS="-I/src/libvgpualloc/c_api/include -O2" \
-    CGO_LDFLAGS="-L/src/build/lib"
+    CGO_CFLAGS=-O2 \
+    PKG_CONFIG_PATH=/src/build/lib
 COPY adapters/go.mod adapters/go.mod
 COPY adapters/scheduler/go.mod adapters/scheduler/go.sum adapters/scheduler/
 RUN cd adapters/scheduler && go mod download

@@ -7,7 +7,6 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"vgpualloc.example/adapters/kube"
-	"vgpualloc.example/adapters/live"
 )
 
 // Filter tells which of the nodes take a pod, and why the others do not: with numbers if none does, as the pod waits
@@ -38,7 +37,9 @@ func (s *Service) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*e
 		if answers, err = s.cluster.AskClosely(uid, fullName(pod)); err != nil {
 			return nil, err
 		}
-		s.explainFailure(pod, nodes, answers, result)
+		if err := s.explainFailure(pod, nodes, answers, result); err != nil {
+			return nil, err
+		}
 	}
 	s.mutex.Lock()
 	s.chosen.keep(pod.UID, fitting)
@@ -68,7 +69,7 @@ func (s *Service) asked(ctx context.Context, args *extenderv1.ExtenderArgs) (*v1
 	return pod, nodes, err
 }
 
-func sorted(answers *live.Answers, nodes []string) (fitting []string, failed extenderv1.FailedNodesMap) {
+func sorted(answers nodeAnswers, nodes []string) (fitting []string, failed extenderv1.FailedNodesMap) {
 	failed = extenderv1.FailedNodesMap{}
 	fitting = make([]string, 0, len(nodes))
 	for _, node := range nodes {
@@ -83,8 +84,15 @@ func sorted(answers *live.Answers, nodes []string) (fitting []string, failed ext
 
 // explainFailure says of every node why it refuses, and tells those where preemption could make room from those that
 // would not take the pod without any other either.
-func (s *Service) explainFailure(pod *v1.Pod, nodes []string, answers *live.Answers,
-	result *extenderv1.ExtenderFilterResult) {
+func (s *Service) explainFailure(pod *v1.Pod, nodes []string, answers nodeAnswers,
+	result *extenderv1.ExtenderFilterResult) error {
+	var empty nodeAnswers // as if no pod had anything
+	if answers.Failure() == nil {
+		var err error
+		if empty, err = s.cluster.AskEmpty(string(pod.UID)); err != nil {
+			return err
+		}
+	}
 	result.FailedNodes = extenderv1.FailedNodesMap{}
 	result.FailedAndUnresolvableNodes = extenderv1.FailedNodesMap{}
 	for _, node := range nodes {
@@ -94,22 +102,13 @@ func (s *Service) explainFailure(pod *v1.Pod, nodes []string, answers *live.Answ
 			result.FailedNodes[node] = "node(s) that had no room a moment ago"
 		case !answers.Knows(node) && answers.Failure() == nil:
 			result.FailedNodes[node] = why
-		case answers.Failure() == nil && s.cluster.FitsWithout(string(pod.UID), node, s.podsOn(node)):
+		case empty != nil && empty.Fits(node):
 			result.FailedNodes[node] = why
 		default:
 			result.FailedAndUnresolvableNodes[node] = why
 		}
 	}
-}
-
-func (s *Service) podsOn(node string) []string {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	pods := make([]string, 0, len(s.onNode[node]))
-	for uid := range s.onNode[node] {
-		pods = append(pods, string(uid))
-	}
-	return pods
+	return nil
 }
 
 // give writes the nodes that are left in the form in which they were asked about.

@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,9 +18,23 @@ import (
 	"vgpualloc.example/adapters/vga"
 )
 
-// Follow tells the core what there is, and what changes until the context ends. When it returns nil everything that
-// there was at the beginning is known: first ConfigMaps, which say how nodes are read, then nodes, then pods.
+// Follow tells the core what there is, and what changes until the context ends or the service is closed. When it returns nil
+// everything that there was at the beginning is known: first ConfigMaps, which say how nodes are read, then nodes, then pods.
 func (s *Service) Follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	context.AfterFunc(s.life, cancel)
+	followed := make(chan error, 1)
+	s.mutex.Lock()
+	begun := s.inBackground(func() { followed <- s.follow(ctx) })
+	s.mutex.Unlock()
+	if !begun {
+		cancel()
+		return vga.Closed
+	}
+	return <-followed
+}
+
+func (s *Service) follow(ctx context.Context) error {
 	s.config.Watch(s.settings.ConfigNamespace, s.settings.ConfigName, s.settings.MindCluster)
 	if err := s.config.Await(ctx, s.followConfig); err != nil {
 		return err
@@ -33,6 +49,7 @@ func (s *Service) Follow(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	s.tellEarlyNodes()
 	if err := s.followEach(ctx, "pods", pods, reducedPod, cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { s.showPod(nil, object) },
 		UpdateFunc: s.showPod,
@@ -40,22 +57,28 @@ func (s *Service) Follow(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	go func() {
-		ticker := time.NewTicker(time.Second)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-s.changed:
-				s.followConfigMaps()
-			case <-ticker.C:
-				reportLog(s.cluster.RotateLog())
-			}
-		}
-	}()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.inBackground(func() { s.keepFollowing(ctx) }) {
+		return vga.Closed
+	}
 	s.ready.Store(true)
 	return nil
+}
+
+func (s *Service) keepFollowing(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.changed:
+			s.followConfigMaps()
+		case <-ticker.C:
+			reportLog(s.cluster.RotateLog())
+		}
+	}
 }
 
 // followEach runs an informer of one kind and waits until what there is has been told.
@@ -68,7 +91,12 @@ func (s *Service) followEach(ctx context.Context, kind string, informer cache.Sh
 	if err != nil {
 		return err
 	}
-	go informer.Run(ctx.Done())
+	s.mutex.Lock()
+	begun := s.inBackground(func() { informer.Run(ctx.Done()) })
+	s.mutex.Unlock()
+	if !begun {
+		return vga.Closed
+	}
 	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		return fmt.Errorf("%s: %w before all were known", kind, ctx.Err())
 	}
@@ -133,14 +161,37 @@ func (s *Service) showNode(before, now any) {
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if s.early != nil {
+		s.early[node.Name] = reduced
+		return
+	}
 	kube.TellNode(s.cluster, reduced)
 	s.takeBackAll() // annotations may name this node
 }
 
-func (s *Service) removeNode(object any) {
-	if node, ok := object.(*v1.Node); ok {
-		kube.Report(s.cluster.RemoveNode(node.Name), "node", node.Name)
+// tellEarlyNodes tells the core of the nodes that there were at the beginning, in the order of their names: of nodes with equal
+// scores the one that the core has known longer goes first, and the API server promises no order.
+func (s *Service) tellEarlyNodes() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.early)) {
+		kube.TellNode(s.cluster, s.early[name])
 	}
+	s.early = nil
+}
+
+func (s *Service) removeNode(object any) {
+	node, ok := object.(*v1.Node)
+	if !ok {
+		return
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.early != nil {
+		delete(s.early, node.Name)
+		return
+	}
+	kube.Report(s.cluster.RemoveNode(node.Name), "node", node.Name)
 }
 
 func (s *Service) showPod(before, now any) {
@@ -224,7 +275,7 @@ func (s *Service) removePod(object any) {
 
 // takeBackAll looks at all pods that are not bound. The mutex is held.
 func (s *Service) takeBackAll() {
-	for uid := range s.unbound {
+	for _, uid := range slices.Sorted(maps.Keys(s.unbound)) { // the decision log has them in this order
 		if pod := s.pods[uid]; s.isOurs(pod) {
 			s.takeBack(pod)
 		}

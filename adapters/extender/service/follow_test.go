@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -132,4 +133,28 @@ func TestPodsThatAskForWhatTheConfigurationLeavesOutAreNotBound(t *testing.T) {
 	if failure := s.bind(t, pod("p", 3000), "a"); !strings.Contains(failure, words) {
 		t.Error(failure)
 	}
+}
+
+// Of equal nodes the first that the core was told of is taken, and the API server promises no order.
+func TestNodesOfTheBeginningAreToldInTheOrderOfTheirNames(t *testing.T) {
+	backwards := &v1.NodeList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
+	var names []string
+	for i := range 20 {
+		name := fmt.Sprintf("n%02d", i)
+		names = append(names, name)
+		backwards.Items = slices.Insert(backwards.Items, 0, *node(name, 16384))
+	}
+	wants := pod("p", 10000)
+	a := newAPI(wants)
+	a.PrependReactor("list", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) { return true, backwards, nil })
+	s := open(t, a)
+	if scores := s.prioritize(t, wants, names...); scores["n00"] != 10 {
+		t.Error("the first of equal nodes is best", scores)
+	}
+	if err := a.Tracker().Add(node("later", 16384, 16384)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a node that comes later is known", func() bool {
+		return !strings.Contains(s.filter(t, wants, "later").FailedNodes["later"], "not known")
+	})
 }

@@ -18,7 +18,8 @@ import (
 	"k8s.io/klog/v2"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/telemetry"
+	"vgpualloc.example/adapters/live/web"
 )
 
 // BodyMax is what a question may be long: 1,000 nodes as objects are about 20 MB, 5,000 names 200 kB.
@@ -38,7 +39,7 @@ func (s *Service) Handler(allowed func(http.ResponseWriter, *http.Request) bool)
 		Buckets: prometheus.ExponentialBuckets(1e-4, 2, 18), // 0.1 ms to 13 s
 	}, []string{"verb", "answered"})
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(took, live.NewCollector(s.cluster), live.NewRefusedGauge("devices", s.config.Failure),
+	registry.MustRegister(took, telemetry.NewCollector(s.Cluster()), telemetry.NewRefusedGauge("devices", s.config.Failure),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
@@ -52,7 +53,7 @@ func (s *Service) Handler(allowed func(http.ResponseWriter, *http.Request) bool)
 	})
 	guarded.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	guarded.HandleFunc("GET /explain", func(to http.ResponseWriter, request *http.Request) {
-		live.ServeExplanation(to, request, s.Explain)
+		web.ServeExplanation(to, request, s.Explain)
 	})
 	guarded.HandleFunc("/", elsewhere)
 	all := http.NewServeMux()

@@ -22,6 +22,7 @@ import (
 
 	"vgpualloc.example/adapters/kube"
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -47,7 +48,7 @@ type Settings struct {
 func Defaults() Settings {
 	return Settings{
 		ConfigNamespace: "kube-system", ConfigName: "volcano-vgpu-device-config",
-		DecisionLogLimit: live.LogLimit << 20,
+		DecisionLogLimit: decisionlog.LimitMiB << 20,
 		SchedulerNames:   []string{v1.DefaultSchedulerName},
 		Patience:         time.Second,
 		LookAgain:        []time.Duration{0, 100 * time.Millisecond, 400 * time.Millisecond, 1600 * time.Millisecond},
@@ -57,7 +58,7 @@ func Defaults() Settings {
 // Service follows a cluster and answers kube-scheduler. Any number of goroutines may ask at once.
 type Service struct {
 	client   kubernetes.Interface
-	cluster  *live.Cluster
+	cluster  core
 	settings Settings
 	config   *kube.ConfigMaps
 	changed  chan struct{} // has something when ConfigMaps have changed
@@ -65,6 +66,7 @@ type Service struct {
 	learned  atomic.Int64 // when the typical pods were last looked at, in nanoseconds of Unix time
 
 	mutex    sync.Mutex
+	early    map[string]*v1.Node   // nodes of the beginning, by name, until all are known; nil afterwards
 	pods     map[types.UID]*v1.Pod // as objects.Pod has them, with the resource version
 	uids     map[types.NamespacedName]types.UID
 	unbound  map[types.UID]struct{}            // pods without a node
@@ -74,7 +76,10 @@ type Service struct {
 	chosen   candidates
 	news     chan struct{} // closed when a pod is new
 
-	background sync.WaitGroup // of what goes on after an answer
+	life       context.Context // ends with Close
+	end        context.CancelFunc
+	closed     bool           // nothing more begins in the background; under the mutex
+	background sync.WaitGroup // of what Close waits for
 }
 
 type bindingState int
@@ -92,9 +97,9 @@ func New(client kubernetes.Interface, settings Settings) (*Service, error) {
 		return nil, err
 	}
 	tried.Close()
-	var log *live.Log
+	var log *decisionlog.Log
 	if settings.DecisionLog != "" {
-		if log, err = live.OpenLog(settings.DecisionLog, settings.DecisionLogLimit); err != nil {
+		if log, err = decisionlog.Open(settings.DecisionLog, settings.DecisionLogLimit); err != nil {
 			return nil, err
 		}
 	}
@@ -102,6 +107,10 @@ func New(client kubernetes.Interface, settings Settings) (*Service, error) {
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
+	return newService(client, settings, libraryCore{cluster}), nil
+}
+
+func newService(client kubernetes.Interface, settings Settings, cluster core) *Service {
 	changed := make(chan struct{}, 1)
 	config := kube.NewConfigMaps(client, func() {
 		select {
@@ -109,17 +118,18 @@ func New(client kubernetes.Interface, settings Settings) (*Service, error) {
 		default: // somebody is about to look
 		}
 	})
+	life, end := context.WithCancel(context.Background())
 	return &Service{
-		config: config, changed: changed, client: client, cluster: cluster, settings: settings,
-		pods: map[types.UID]*v1.Pod{}, uids: map[types.NamespacedName]types.UID{},
+		life: life, end: end, config: config, changed: changed, client: client, cluster: cluster, settings: settings,
+		early: map[string]*v1.Node{}, pods: map[types.UID]*v1.Pod{}, uids: map[types.NamespacedName]types.UID{},
 		unbound: map[types.UID]struct{}{}, onNode: map[string]map[types.UID]struct{}{}, binding: map[types.UID]bindingState{},
 		cleaning: map[types.UID]struct{}{}, chosen: candidates{of: map[types.UID][]string{}},
 		news: make(chan struct{}),
-	}, nil
+	}
 }
 
 // Cluster is what the service decides on.
-func (s *Service) Cluster() *live.Cluster { return s.cluster }
+func (s *Service) Cluster() *live.Cluster { return s.cluster.(libraryCore).Cluster }
 
 // Ready is whether everything that there was at the beginning is known.
 func (s *Service) Ready() bool { return s.ready.Load() }
@@ -135,10 +145,29 @@ func (s *Service) notReady() error {
 	return errors.New("the cluster's objects are not known yet")
 }
 
-// Close waits for what is going on and ends the decision log. Nobody may ask any more.
+// Close has Follow end, waits for it and for what goes on in the background, and ends the decision log. Questions after that
+// have the answer vga.Closed, also that of a binding that still waits for the API server.
 func (s *Service) Close() error {
+	s.mutex.Lock()
+	s.closed = true
+	s.mutex.Unlock()
+	s.end()
+	s.config.Close()
 	s.background.Wait()
 	return s.cluster.Close()
+}
+
+// inBackground runs what Close waits for. False after Close: it was not begun. The mutex is held.
+func (s *Service) inBackground(work func()) bool {
+	if s.closed {
+		return false
+	}
+	s.background.Add(1)
+	go func() {
+		defer s.background.Done()
+		work()
+	}()
+	return true
 }
 
 // Explain says why a pod goes where it goes, or nowhere: JSON as `vgpusim explain --json` prints it. False if there is no
@@ -269,9 +298,7 @@ func (s *Service) clean(pod *v1.Pod, written map[string]string) {
 		return
 	}
 	s.cleaning[pod.UID] = struct{}{}
-	s.background.Add(1)
-	go func() {
-		defer s.background.Done()
+	s.inBackground(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		defer cancel()
 		err := kube.Annotate(ctx, s.client, present.ObjectMeta, removed)
@@ -283,7 +310,7 @@ func (s *Service) clean(pod *v1.Pod, written map[string]string) {
 			return
 		}
 		klog.InfoS("Annotations of a pod that was never bound are removed", "pod", klog.KObj(present))
-	}()
+	})
 }
 
 // isOurs is whether the pod is one of the schedulers that ask here.

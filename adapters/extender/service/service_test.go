@@ -14,12 +14,13 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"vgpualloc.example/adapters/extender/service"
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/live/livetest"
 	"vgpualloc.example/adapters/vga"
 )
 
 // events of the decision log, once the service is closed or has flushed.
-func (s *scene) events(t *testing.T, kind string) []livetest.Event {
+func (s *scene) events(t *testing.T, kind string) []decisionlog.Line {
 	t.Helper()
 	if err := s.Cluster().Flush(); err != nil {
 		t.Fatal(err)

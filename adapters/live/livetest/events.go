@@ -2,46 +2,28 @@
 package livetest
 
 import (
-	"bytes"
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"vgpualloc.example/adapters/live/decisionlog"
 )
 
-// Event is a line of a decision log: docs/decision-log.md explains its members.
-type Event struct {
-	Event, UID, Pod, Node, Name string
-	Time                        int64
-	Except, Only                []string
-	Reasons                     map[string]int
-	Annotations                 map[string]string
-	Object                      json.RawMessage
-}
-
 // Events are those of a file in their order: all of them, or those of these kinds.
-func Events(t testing.TB, path string, kinds ...string) []Event {
+func Events(t testing.TB, path string, kinds ...string) []decisionlog.Line {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	entries, err := decisionlog.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var events []Event
-	for _, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
-		var event Event
-		if err := json.Unmarshal(line, &event); err != nil {
-			t.Fatal(err, string(line))
-		}
-		if len(kinds) == 0 || slices.Contains(kinds, event.Event) {
-			events = append(events, event)
-		}
+	if len(kinds) == 0 {
+		return entries
 	}
-	return events
+	return slices.DeleteFunc(entries, func(entry decisionlog.Line) bool { return !slices.Contains(kinds, entry.Event) })
 }
 
 // Names are events in short: "tell, decide p, commit p".
-func Names(events []Event) string {
+func Names(events []decisionlog.Line) string {
 	words := make([]string, len(events))
 	for i, event := range events {
 		words[i] = strings.TrimSpace(event.Event + " " + event.UID)

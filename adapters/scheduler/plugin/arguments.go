@@ -3,7 +3,9 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,7 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -57,11 +59,12 @@ const initParams = "init-params"
 
 func readArguments(arguments framework.Arguments, configurations []conf.Configuration) (settings, error) {
 	result := settings{configNamespace: "kube-system", configName: "volcano-vgpu-device-config",
-		logLimit: live.LogLimit << 20}
+		logLimit: decisionlog.LimitMiB << 20}
 	ours := map[string]*string{policyArgument: &result.policy, devicePolicyArgument: &result.devicePolicy,
 		logArgument: &result.decisionLog}
 	passedOn := map[string]any{}
-	for name, value := range arguments {
+	for _, name := range slices.Sorted(maps.Keys(arguments)) { // of several that are wrong the same one is always named
+		value := arguments[name]
 		if value == nil {
 			return result, refuseArgument(name, " has no value: expected one, or the argument to be left out")
 		}

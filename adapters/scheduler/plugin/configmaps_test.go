@@ -104,3 +104,24 @@ func TestTheDevicesConfigurationIsFollowed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Arguments that were refused at first: the cluster that is made when they are good has to know what the other one was told.
+func TestNodesDevicesAreKnownWhenArgumentsBecomeGood(t *testing.T) {
+	client := kubefake.NewClientset(configMap("mindx-dl", "mindx-dl-deviceinfo-a", "DeviceInfoCfg", "{}"))
+	engine := NewEngine()
+	defer func() { _ = engine.Close() }()
+	session := sessionOf(nil, nil, nil)
+	arguments := framework.Arguments{"deviceshare.AscendMindClusterVNPUEnable": true, policyArgument: "none"}
+	if err := engine.configure(arguments, nil, client); err == nil {
+		t.Error("no policy is called so")
+	}
+	engine.follow(session)
+	arguments[policyArgument] = "binpack"
+	if err := engine.configure(arguments, nil, client); err != nil {
+		t.Fatal(err)
+	}
+	engine.follow(session)
+	if err := engine.cluster.RemoveConfigMap("mindx-dl/mindx-dl-deviceinfo-a"); err != nil {
+		t.Error(err)
+	}
+}

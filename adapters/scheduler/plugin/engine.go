@@ -14,6 +14,7 @@ import (
 
 	"vgpualloc.example/adapters/kube"
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -110,10 +111,10 @@ func (e *Engine) configure(arguments framework.Arguments, configurations []conf.
 }
 
 func (e *Engine) start(wanted settings) error {
-	var log *live.Log
+	var log *decisionlog.Log
 	var err error
 	if wanted.decisionLog != "" {
-		if log, err = live.OpenLog(wanted.decisionLog, wanted.logLimit); err != nil {
+		if log, err = decisionlog.Open(wanted.decisionLog, wanted.logLimit); err != nil {
 			klog.ErrorS(err, "No decision log is written", "argument", logArgument)
 			log = nil // pods are worth more
 		}
@@ -157,10 +158,13 @@ func (e *Engine) Explain(namespace, name string) (string, bool, error) {
 	return text, true, err
 }
 
-// Close ends the decision log.
+// Close ends the watches of ConfigMaps and the decision log.
 func (e *Engine) Close() error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
+	if e.config != nil {
+		e.config.Close()
+	}
 	if e.cluster == nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -56,18 +57,15 @@ func (m *mirror) uid(namespace, name string) (string, bool) {
 func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) map[string][]string {
 	m.sessions++
 	m.seen.nodes, m.seen.pods = 0, 0
-	for name, node := range ssn.Nodes {
-		if node.Node != nil {
-			m.tellNode(name, node.Node, cluster)
-		}
-	}
+	m.tellNodes(ssn.Nodes, cluster)
 	if m.seen.nodes < len(m.nodes) {
 		m.removeUnseenNodes(cluster)
 	}
 	leaving := map[string][]string{}
+	var changed []*api.TaskInfo
 	for name, node := range ssn.Nodes { // also pods of other schedulers
 		for _, task := range node.Tasks {
-			m.tellPod(task, cluster)
+			changed = m.addChanged(changed, task)
 			if task.Status == api.Releasing {
 				leaving[name] = append(leaving[name], string(task.Pod.UID))
 			}
@@ -76,11 +74,14 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) map[strin
 	for _, pods := range leaving {
 		slices.Sort(pods)
 	}
+	m.tellPods(changed, cluster)
+	changed = nil
 	for _, job := range ssn.Jobs {
 		for _, task := range job.Tasks {
-			m.tellPod(task, cluster)
+			changed = m.addChanged(changed, task)
 		}
 	}
+	m.tellPods(changed, cluster)
 	if version := cluster.ReadingVersion(); version != m.reading || m.reread {
 		m.reading = version
 		for uid, pod := range m.pods {
@@ -95,40 +96,66 @@ func (m *mirror) follow(ssn *framework.Session, cluster *live.Cluster) map[strin
 }
 
 func (m *mirror) removeUnseenNodes(cluster *live.Cluster) {
+	var gone []string
 	for name, node := range m.nodes {
 		if node.seen != m.sessions {
-			delete(m.nodes, name)
-			kube.Report(cluster.RemoveNode(name), "node", name)
+			gone = append(gone, name)
 		}
+	}
+	slices.Sort(gone)
+	for _, name := range gone {
+		delete(m.nodes, name)
+		kube.Report(cluster.RemoveNode(name), "node", name)
 	}
 }
 
 func (m *mirror) removeUnseenPods(cluster *live.Cluster) {
+	var gone []string
 	for uid, pod := range m.pods {
 		if pod.seen != m.sessions {
-			delete(m.pods, uid)
-			delete(m.byObject, pod.object)
-			if name := (podName{pod.object.Namespace, pod.object.Name}); m.uids[name] == uid {
-				delete(m.uids, name)
-			}
-			kube.Report(cluster.RemovePod(uid), "pod", uid)
+			gone = append(gone, uid)
 		}
+	}
+	slices.Sort(gone)
+	for _, uid := range gone {
+		object := m.pods[uid].object
+		delete(m.pods, uid)
+		delete(m.byObject, object)
+		if name := (podName{object.Namespace, object.Name}); m.uids[name] == uid {
+			delete(m.uids, name)
+		}
+		kube.Report(cluster.RemovePod(uid), "pod", uid)
 	}
 }
 
-func (m *mirror) tellNode(name string, node *v1.Node, cluster *live.Cluster) {
-	known := m.nodes[name]
-	if known == nil {
-		known = &mirroredNode{}
-		m.nodes[name] = known
+// tellNodes tells the core of nodes that are new or have changed, in the order of their names: of nodes with equal scores the
+// one that the core has known longer goes first, and a map of Go has no order.
+func (m *mirror) tellNodes(nodes map[string]*api.NodeInfo, cluster *live.Cluster) {
+	var changed []string
+	for name, node := range nodes {
+		if node.Node == nil {
+			continue
+		}
+		known := m.nodes[name]
+		if known == nil {
+			known = &mirroredNode{}
+			m.nodes[name] = known
+		}
+		m.seen.nodes++ // a session has a node once
+		known.seen = m.sessions
+		if known.object != node.Node {
+			known.object = node.Node
+			changed = append(changed, name)
+		}
 	}
-	m.seen.nodes++ // a session has a node once
-	known.seen = m.sessions
-	if known.object == node {
-		return
+	slices.Sort(changed)
+	for _, name := range changed {
+		m.nodes[name].tell(cluster)
 	}
-	known.object = node
-	reduced := objects.Node(node)
+}
+
+func (known *mirroredNode) tell(cluster *live.Cluster) {
+	reduced := objects.Node(known.object)
 	if known.told != nil && objects.Equal(known.told, reduced) {
 		return // a heartbeat
 	}
@@ -153,14 +180,29 @@ func isBound(task *api.TaskInfo) bool {
 	return false
 }
 
-func (m *mirror) tellPod(task *api.TaskInfo, cluster *live.Cluster) {
+// addChanged appends the task if the core may not know its pod as it is.
+func (m *mirror) addChanged(changed []*api.TaskInfo, task *api.TaskInfo) []*api.TaskInfo {
 	if task.Pod == nil {
-		return
+		return changed
 	}
 	if known := m.byObject[task.Pod]; known != nil && known.status == task.Status { // so are nearly all
 		m.saw(known)
-		return
+		return changed
 	}
+	return append(changed, task)
+}
+
+// tellPods tells the core of pods in the order of their names, which the decision log keeps.
+func (m *mirror) tellPods(changed []*api.TaskInfo, cluster *live.Cluster) {
+	slices.SortFunc(changed, func(a, b *api.TaskInfo) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Pod.UID, b.Pod.UID))
+	})
+	for _, task := range changed {
+		m.tellPod(task, cluster)
+	}
+}
+
+func (m *mirror) tellPod(task *api.TaskInfo, cluster *live.Cluster) {
 	uid := string(task.Pod.UID)
 	known := m.pods[uid]
 	if known == nil {

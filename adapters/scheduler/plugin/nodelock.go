@@ -3,6 +3,8 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +26,7 @@ func lockNameOf(annotations map[string]string) string {
 	if _, ok := annotations["volcano.sh/gpu-index"]; ok {
 		return "gpu"
 	}
-	for name := range annotations { // hami.io/Ascend910B-devices-to-allocate
+	for _, name := range slices.Sorted(maps.Keys(annotations)) { // hami.io/Ascend910B-devices-to-allocate
 		kind, after, found := strings.Cut(strings.TrimPrefix(name, "hami.io/"), "-devices-")
 		if found && after == "to-allocate" && strings.HasPrefix(kind, "Ascend") {
 			return kind

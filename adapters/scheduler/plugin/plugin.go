@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -91,14 +92,19 @@ func (p *plugin) OnSessionOpen(ssn *framework.Session) {
 func (e *Engine) follow(ssn *framework.Session) map[string][]string {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if e.config != nil {
+	if e.config != nil && !e.unusable { // what is told once is not told again to the cluster that follows on this one
 		e.config.FollowNodes(e.cluster)
 	}
 	leaving := e.mirror.follow(ssn, e.cluster)
+	var pending []string
 	for _, job := range ssn.Jobs {
-		for _, task := range job.TaskStatusIndex[api.Pending] {
-			e.takeBack(string(task.UID))
+		for uid := range job.TaskStatusIndex[api.Pending] {
+			pending = append(pending, string(uid))
 		}
+	}
+	slices.Sort(pending)
+	for _, uid := range pending {
+		e.takeBack(uid)
 	}
 	e.decisions.Range(func(uid, _ any) bool {
 		if e.mirror.pods[uid.(string)] == nil {
@@ -129,14 +135,15 @@ func (p *plugin) OnSessionClose(*framework.Session) {
 	if p.cluster == nil {
 		return
 	}
-	for task := range p.touched { // first those that got what others have
+	touched := slices.Sorted(maps.Keys(p.touched))
+	for _, task := range touched { // first those that got what others have
 		uid := string(task)
 		if state, _ := p.cluster.Pod(uid); state == vga.PodReserved {
 			kube.Report(p.cluster.Rollback(uid), "pod", uid)
 			p.engine.decisions.Delete(uid)
 		}
 	}
-	for task := range p.touched {
+	for _, task := range touched {
 		uid := string(task)
 		if state, _ := p.cluster.Pod(uid); state == vga.PodSuspended {
 			kube.Report(p.cluster.Resume(uid), "pod", uid)

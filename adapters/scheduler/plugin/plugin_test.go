@@ -29,6 +29,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/util"
 
 	"vgpualloc.example/adapters/live"
+	"vgpualloc.example/adapters/live/decisionlog"
 	"vgpualloc.example/adapters/live/livetest"
 	"vgpualloc.example/adapters/vga"
 )
@@ -142,7 +143,7 @@ func (s *scene) annotations(t *testing.T, pod string) map[string]string {
 }
 
 // events of the decision log.
-func (s *scene) events(t *testing.T, kind string) []livetest.Event {
+func (s *scene) events(t *testing.T, kind string) []decisionlog.Line {
 	t.Helper()
 	return livetest.Events(t, s.log, kind)
 }

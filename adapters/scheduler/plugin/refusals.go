@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler/conf"
@@ -104,7 +106,7 @@ func nameArgument(err error, arguments framework.Arguments) error {
 		return err
 	}
 	named := ""
-	for argument := range arguments {
+	for _, argument := range slices.Sorted(maps.Keys(arguments)) {
 		if strings.Contains(text, argument) && len(argument) > len(named) {
 			named = argument
 		}

@@ -82,7 +82,7 @@ func TestALogThatIsBegunMeanwhileIsNotRemoved(t *testing.T) {
 		}
 	}()
 	for range rounds {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o640) // as live.OpenLog
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o640) // as decisionlog.Open
 		if err != nil {
 			t.Fatal(err)
 		}

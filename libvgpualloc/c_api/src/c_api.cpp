@@ -119,6 +119,23 @@ vga_status pod_call(vga_cluster* cluster, const char* uid, vga_text* why,
     });
 }
 
+/// Writes every node's answer to a pod; `ask(live, write)` hands them over in the order of the nodes.
+template <class Ask>
+vga_status write_answers(vga_cluster* cluster, const char* uid, vga_answer* answers, size_t capacity, size_t* count,
+                         vga_text* why, Ask&& ask) {
+    return on(cluster, why, [&](live_cluster& live) {
+        if (uid == nullptr || count == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "uid or count is NULL");
+        *count = live.book().nodes().nodes.size();
+        if (capacity < *count || (answers == nullptr && *count > 0)) {
+            return refuse(VGA_TOO_SMALL, why, "there are more nodes than answers have room for");
+        }
+        if (const auto failure = live.failure_of(uid)) return refuse_input(why, *failure);
+        const rejection_detail refused =
+            ask(live, [answers](const node_opinion& opinion) mutable { *answers++ = answer_of(opinion); });
+        return refused.code == rejection_code::none ? VGA_OK : unknown_pod(uid, why);
+    });
+}
+
 } // namespace
 
 extern "C" {
@@ -271,20 +288,33 @@ vga_status vga_node_name(vga_cluster* cluster, uint32_t node, vga_text* name) {
     });
 }
 
+vga_status vga_node_names(vga_cluster* cluster, uint32_t* limit, uint64_t* version, vga_text* names) {
+    return on(cluster, nullptr, [&](live_cluster& live) {
+        if (limit == nullptr || version == nullptr || names == nullptr) return VGA_BAD_ARGUMENT;
+        const auto& nodes = live.book().nodes().nodes;
+        std::string text;
+        for (std::size_t n = 0; n < nodes.size(); ++n) {
+            if (live.book().is_present(node_index{n})) text += nodes[n].name.c_str(); // as C reads it: up to a NUL
+            text += '\0';
+        }
+        *limit = static_cast<uint32_t>(nodes.size());
+        *version = cluster->nodes_version;
+        return give_text(names, text);
+    });
+}
+
 vga_status vga_evaluate(vga_cluster* cluster, const char* uid, uint32_t flags, vga_answer* answers, size_t capacity,
                         size_t* count, vga_text* why) {
-    return on(cluster, why, [&](live_cluster& live) {
-        if (uid == nullptr || count == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "uid or count is NULL");
-        if ((flags & ~VGA_WITH_NUMBERS) != 0) return refuse(VGA_BAD_ARGUMENT, why, "flags: one that is not known");
-        *count = live.book().nodes().nodes.size();
-        if (capacity < *count || (answers == nullptr && *count > 0)) {
-            return refuse(VGA_TOO_SMALL, why, "there are more nodes than answers have room for");
-        }
-        if (const auto failure = live.failure_of(uid)) return refuse_input(why, *failure);
-        const auto refused = live.evaluate(uid, (flags & VGA_WITH_NUMBERS) != 0,
-                                           [answers](const node_opinion& o) mutable { *answers++ = answer_of(o); });
-        return refused.code == rejection_code::none ? VGA_OK : unknown_pod(uid, why);
-    });
+    if ((flags & ~VGA_WITH_NUMBERS) != 0) return refuse(VGA_BAD_ARGUMENT, why, "flags: one that is not known");
+    const bool numbers = (flags & VGA_WITH_NUMBERS) != 0;
+    return write_answers(cluster, uid, answers, capacity, count, why,
+                         [&](live_cluster& live, const auto& write) { return live.evaluate(uid, numbers, write); });
+}
+
+vga_status vga_evaluate_empty(vga_cluster* cluster, const char* uid, vga_answer* answers, size_t capacity,
+                              size_t* count, vga_text* why) {
+    return write_answers(cluster, uid, answers, capacity, count, why,
+                         [&](live_cluster& live, const auto& write) { return live.evaluate_empty(uid, write); });
 }
 
 vga_status vga_ask_node(vga_cluster* cluster, const char* uid, uint32_t node, vga_answer* answer, vga_text* why) {

@@ -129,6 +129,10 @@ VGA_API vga_status vga_nodes_version(vga_cluster* cluster, uint32_t* limit, uint
 VGA_API vga_status vga_find_node(vga_cluster* cluster, const char* name, uint32_t* node, vga_text* why);
 /** Errors: VGA_UNKNOWN_NODE, VGA_TOO_SMALL. */
 VGA_API vga_status vga_node_name(vga_cluster* cluster, uint32_t node, vga_text* name);
+/** All names at once, in the order of the numbers: after each name follows a NUL, and the name of a number that no node
+ * has is empty. `limit` and `version` are those of the same moment, as vga_nodes_version writes them. Errors:
+ * VGA_TOO_SMALL. */
+VGA_API vga_status vga_node_names(vga_cluster* cluster, uint32_t* limit, uint64_t* version, vga_text* names);
 
 /* ---- questions */
 
@@ -167,6 +171,11 @@ VGA_API vga_status vga_ask_node(vga_cluster* cluster, const char* uid, uint32_t 
  * happened afterwards. Errors: as above. */
 VGA_API vga_status vga_ask_without(vga_cluster* cluster, const char* uid, uint32_t node, const char* const* pods,
                                    size_t pod_count, vga_answer* answer, vga_text* why);
+/** Every node's answer if no pod had anything there, with numbers: whether evicting pods could make room. Written as by
+ * vga_evaluate. Nodes that differ in nothing but names are asked once. Nothing has happened afterwards. Errors: those
+ * of vga_evaluate. */
+VGA_API vga_status vga_evaluate_empty(vga_cluster* cluster, const char* uid, vga_answer* answers, size_t capacity,
+                                      size_t* count, vga_text* why);
 /** Of candidates the one where the pod goes. `found` is 1, or 0 if it fits on none of them. Errors: as above. */
 VGA_API vga_status vga_choose(vga_cluster* cluster, const char* uid, const uint32_t* nodes, size_t node_count,
                               uint32_t* node, int* found, vga_text* why);
@@ -212,7 +221,7 @@ VGA_API vga_status vga_resume(vga_cluster* cluster, const char* uid, vga_text* w
 /** What to write on a reserved or committed pod so that the device plugins know: a JSON object of texts; {} for a pod
  * without devices. `unix_ns` is the time of the decision, in nanoseconds since 1970. Errors: VGA_UNKNOWN_POD,
  * VGA_BAD_ARGUMENT for a time before that, VGA_WRONG_STATE if it has nothing, VGA_BAD_INPUT for devices of another
- * dialect than the pod's, VGA_TOO_SMALL. */
+ * dialect than the pod's and for those of a node that is gone, VGA_TOO_SMALL. */
 VGA_API vga_status vga_annotations(vga_cluster* cluster, const char* uid, int64_t unix_ns, vga_text* json,
                                    vga_text* why);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "vgpualloc/core/config.hpp"
@@ -21,6 +22,15 @@ expected<kubernetes::text_map> annotations_of(const decided_node& node, const sn
                                               std::span<const device_share> decided, const std::string& time) {
     if (decided.empty()) return {};
     const auto& on_node = node.devices;
+    for (const device_share& share : decided) { // what a node no longer registers is there until its last pod goes
+        if (share.device.at() < on_node.size()) continue;
+        return unexpected(
+            error{.code = error_code::missing,
+                  .where = "node " + node.name,
+                  .field = "device",
+                  .value = std::to_string(share.device.value()),
+                  .expected = "one that the node registers still; it registers " + std::to_string(on_node.size())});
+    }
     const auto is_told_to_nobody = [&](const device_share& share) {
         const dialect* const registered_in = node.dialects->find(on_node[share.device.at()].dialect);
         return registered_in != nullptr && registered_in->assigned_by_kubelet();

@@ -2,6 +2,7 @@
 #include "vgpualloc/kube/cluster_view.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "snapshot_parts.hpp"
@@ -12,7 +13,8 @@ namespace vgpualloc::kube {
 struct cluster_view::node_entry {
     manifest object;
     node_index where;
-    described_node said; ///< what the ledger was told
+    described_node said;                   ///< what the ledger was told
+    std::vector<snapshot_device> former{}; ///< what is no longer registered and may be kept by pods
     std::vector<error> warnings{};
 };
 
@@ -112,8 +114,39 @@ void cluster_view::refresh_node(node_entry& entry) {
         return;
     }
     entry.where = *told;
+    std::vector<snapshot_device> earlier = std::move(entry.said.devices);
+    std::ranges::move(entry.former, std::back_inserter(earlier));
     entry.said = std::move(said);
+    keep_former(entry, earlier);
     if (!same_devices) book_pods_of(name);
+}
+
+/// Of earlier registrations those of devices that the ledger keeps for their pods.
+void cluster_view::keep_former(node_entry& entry, std::span<const snapshot_device> earlier) const {
+    entry.former.clear();
+    const auto& present = book_->nodes().nodes[entry.where.at()].devices;
+    for (std::size_t d = entry.said.devices.size(); d < present.size(); ++d) {
+        const auto known =
+            std::ranges::find(earlier, present[d].uuid, [](const auto& of) { return of.registered.uuid; });
+        if (known != earlier.end()) entry.former.push_back(*known);
+    }
+}
+
+/// What is registered, then what the ledger keeps for pods: by device index.
+std::vector<snapshot_device> cluster_view::devices_on(const node_entry& entry) const {
+    std::vector<snapshot_device> devices = entry.said.devices;
+    if (!entry.where.valid()) return devices;
+    const auto& present = book_->nodes().nodes[entry.where.at()].devices;
+    for (std::size_t d = devices.size(); d < present.size(); ++d) {
+        const auto known =
+            std::ranges::find(entry.former, present[d].uuid, [](const auto& of) { return of.registered.uuid; });
+        if (known != entry.former.end()) {
+            devices.push_back(*known);
+        } else { // its node was gone meanwhile
+            devices.emplace_back().registered.uuid = present[d].uuid;
+        }
+    }
+    return devices;
 }
 
 /// The node's index in the ledger, which now has it as described.
@@ -314,7 +347,7 @@ std::vector<std::string> cluster_view::waiting_pods() const {
 
 std::vector<snapshot_device> cluster_view::devices_of(std::string_view node) const {
     const auto known = nodes_.find(node);
-    return known == nodes_.end() ? std::vector<snapshot_device>{} : known->second.said.devices;
+    return known == nodes_.end() ? std::vector<snapshot_device>{} : devices_on(known->second);
 }
 
 std::vector<error> cluster_view::warnings() const {
@@ -366,7 +399,7 @@ snapshot cluster_view::to_snapshot(const std::function<snapshot_pod(const std::s
         nodes.nodes.push_back(book_->nodes().nodes[entry->where.at()]);
         const auto services = book_->services(entry->where);
         for (std::size_t d = 0; d < services.size(); ++d) nodes.nodes.back().devices[d].service = services[d];
-        state.devices.push_back(entry->said.devices);
+        state.devices.push_back(devices_on(*entry));
         for (std::size_t i = 0; i < adapted_.size(); ++i) {
             state.extended[i].push_back(adapted_[i].extended_of(*entry->object.node));
         }

@@ -12,8 +12,9 @@
 namespace vgpualloc::kube {
 
 /// What the component that serves the pod's dialect would write on the pod for `decided`, a placement on a node of the
-/// snapshot. `time` is in the unit that the dialect documents. None for a pod that has no device. Error mismatch if a
-/// device is registered in another dialect than the pod's: that component does not know it.
+/// snapshot. `time` is in the unit that the dialect documents. None for a pod that has no device. Errors: mismatch if
+/// a device is registered in another dialect than the pod's, as that component does not know it; missing if its node
+/// registers it no longer.
 [[nodiscard]] expected<kubernetes::text_map> annotations_of(const snapshot& state, const snapshot_pod& pod,
                                                             const placement& decided, const std::string& time);
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,6 +98,8 @@ private:
     [[nodiscard]] const std::set<std::string>& names_on(std::string_view node) const;
     [[nodiscard]] expected<node_index> tell(node_index where, const node& described);
     void refresh_node(node_entry& entry);
+    void keep_former(node_entry& entry, std::span<const snapshot_device> earlier) const;
+    [[nodiscard]] std::vector<snapshot_device> devices_on(const node_entry& entry) const;
     void refresh_devices(const std::string& node);
     void refresh_users_of(const std::string& config_map);
     void unbook_pods_of(std::string_view node);

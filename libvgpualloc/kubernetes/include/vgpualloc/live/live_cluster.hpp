@@ -143,6 +143,12 @@ public:
     [[nodiscard]] node_opinion ask_without(std::string_view uid, node_index where,
                                            std::span<const std::string> uids_without);
 
+    /// Every node's opinion if no pod had anything there, with numbers, handed over in the order of the nodes: where
+    /// evicting pods could help. Nodes that differ in nothing but names are asked once. Nothing has happened
+    /// afterwards. Code pod_not_known; of a pod with a failure_of() every opinion is amount_not_valid.
+    [[nodiscard]] rejection_detail evaluate_empty(std::string_view uid,
+                                                  const std::function<void(const node_opinion&)>& visit);
+
     /// Books a waiting pod on the devices that the policy prefers there. Its opinion: if it does not fit, nothing is
     /// booked.
     [[nodiscard]] node_opinion reserve(std::string_view uid, node_index where);
@@ -198,6 +204,7 @@ private:
     /// Why a node cannot be asked about a pod; none if it can.
     [[nodiscard]] rejection_code why_not_asked(const known_pod* known, node_index where) const;
     [[nodiscard]] node_decision decide_on(std::string_view uid, node_index where);
+    [[nodiscard]] node_opinion ask_empty(std::string_view uid, node_index where);
     [[nodiscard]] node_opinion opinion_of(const known_pod* known, const node_decision& decision,
                                           node_index where) const;
     void count_requests();

@@ -1,4 +1,5 @@
-package live
+// Package web answers over HTTP what all schedulers are asked alike.
+package web
 
 import (
 	"encoding/json"

@@ -1,33 +1,16 @@
-package live
+// Package telemetry shows Prometheus the figures of clusters that schedulers follow.
+package telemetry
 
 import (
 	"encoding/json"
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"vgpualloc.example/adapters/live"
 )
 
-// figures are those that are counted as things happen; the others are read from the core when somebody asks.
-type figures struct {
-	decisions  prometheus.Histogram
-	rejections *prometheus.CounterVec
-}
-
-func newFigures() figures {
-	return figures{
-		decisions: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "vgpualloc_decision_seconds",
-			Help:    "Time that the core took to ask all nodes about a pod and to book it",
-			Buckets: prometheus.ExponentialBuckets(1e-5, 2, 16), // 10 microseconds to 0.33 s
-		}),
-		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "vgpualloc_rejections_total",
-			Help: "Nodes that refused a pod which fits nowhere, by reason; once for each pod until it changes",
-		}, []string{"reason"}),
-	}
-}
-
-// metricsOfCluster are those that vga.Cluster.Metrics tells: docs/embedding.md has the members.
+// metricsOfCluster are those that live.Cluster.Metrics tells: docs/embedding.md has the members.
 type metricsOfCluster struct {
 	Nodes []struct {
 		Name          string            `json:"name"`
@@ -66,15 +49,16 @@ type metricsOfDevice struct {
 // Collector gives the figures of a cluster to Prometheus: those of Volcano's plugin deviceshare under their names, read
 // from the ledger instead of counted along, and those of the core.
 type Collector struct {
-	cluster *Cluster
+	cluster *live.Cluster
 
 	shared, memoryUsed, coresUsed, memory, podMemory, podCores *prometheus.Desc // as deviceshare has them
 	device, overcommitted, healthy                             *prometheus.Desc
 	unusable, fragmentation, stranded, pods                    *prometheus.Desc
+	decisions, rejections                                      *prometheus.Desc // counted as things happen
 }
 
 // NewCollector is to be registered once for each cluster.
-func NewCollector(cluster *Cluster) *Collector {
+func NewCollector(cluster *live.Cluster) *Collector {
 	perDevice := []string{"devID", "NodeName"}
 	perPod := []string{"devID", "NodeName", "podName", "podNamespace"}
 	describe := func(name, help string, labels []string) *prometheus.Desc {
@@ -105,25 +89,27 @@ func NewCollector(cluster *Cluster) *Collector {
 		stranded: describe("vgpualloc_stranded_slices",
 			"Free memory slices of MIG devices that this profile cannot use", []string{"profile"}),
 		pods: describe("vgpualloc_pods", "Pods by what they have: waiting, reserved or committed", []string{"state"}),
+		decisions: describe("vgpualloc_decision_seconds",
+			"Time that the core took to ask all nodes about a pod and to book it", nil),
+		rejections: describe("vgpualloc_rejections_total",
+			"Nodes that refused a pod which fits nowhere, by reason; once for each pod until it changes", []string{"reason"}),
 	}
 }
 
 // Describe is of prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	for _, description := range []*prometheus.Desc{c.shared, c.memoryUsed, c.coresUsed, c.memory, c.podMemory, c.podCores,
-		c.device, c.overcommitted, c.healthy, c.unusable, c.fragmentation, c.stranded, c.pods} {
+		c.device, c.overcommitted, c.healthy, c.unusable, c.fragmentation, c.stranded, c.pods,
+		c.decisions, c.rejections} {
 		to <- description
 	}
-	c.cluster.figures.decisions.Describe(to)
-	c.cluster.figures.rejections.Describe(to)
 }
 
 // Collect is of prometheus.Collector.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
-	c.cluster.figures.decisions.Collect(to)
-	c.cluster.figures.rejections.Collect(to)
+	c.collectCounts(to)
 	var metrics metricsOfCluster
-	text, err := c.cluster.core.Metrics()
+	text, err := c.cluster.Metrics()
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &metrics)
 	}
@@ -154,6 +140,18 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	gauge(c.pods, float64(metrics.PodsWaiting), "waiting")
 	gauge(c.pods, float64(metrics.PodsReserved), "reserved")
 	gauge(c.pods, float64(metrics.PodsCommitted), "committed")
+}
+
+func (c *Collector) collectCounts(to chan<- prometheus.Metric) {
+	counts := c.cluster.Counts()
+	within := make(map[float64]uint64, len(counts.Within))
+	for index, count := range counts.Within {
+		within[live.DecisionBound(index).Seconds()] = count
+	}
+	to <- prometheus.MustNewConstHistogram(c.decisions, counts.Decisions, counts.Took.Seconds(), within)
+	for reason, nodes := range counts.Rejections {
+		to <- prometheus.MustNewConstMetric(c.rejections, prometheus.CounterValue, float64(nodes), reason)
+	}
 }
 
 func (c *Collector) collectDevice(gauge func(*prometheus.Desc, float64, ...string), node string, d *metricsOfDevice) {
