@@ -84,7 +84,7 @@ class ScenariosTest(CliTest):
         names = re.findall(r"<!-- /([\w-]+) -->", text)
         self.assertGreaterEqual(len(names), 8)
         page.write_text("".join(f"<!-- {name} -->\n<!-- /{name} -->\n" for name in names), encoding="utf-8")
-        run = subprocess.run([sys.executable, SOURCE / "scripts" / "mig_tables.py", "--results", results, "--page", page,
+        run = subprocess.run([sys.executable, SOURCE / "studies" / "mig_tables.py", "--results", results, "--page", page,
                               "--figure", results / "mig.svg"], capture_output=True, text=True, check=False)
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""), run.stderr)
         for name in names:

@@ -1,6 +1,7 @@
 # Every layer is configured, built and installed alone, in an empty folder, with its own packages and nothing else, on the layers
 # below it as they are installed; then a program uses it.
 # Usage: cmake -DROOT=CHECKOUT -DWORK=FOLDER -DGENERATOR=NAME -DCOMPILER=PATH -P layers.cmake
+cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 set(packages nlohmann_json yaml-cpp Boost Eigen3 fmt CLI11 GTest OpenSSL ZLIB CURL)
 set(packages_of_text nlohmann_json yaml-cpp)

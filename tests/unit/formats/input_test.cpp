@@ -153,7 +153,6 @@ TEST_F(input, gzip_that_is_not_whole_is_refused) {
     }
     EXPECT_EQ(failure(whole + "x"), ": gzip: expected the end of the file after the gzip stream");
     EXPECT_EQ(failure(whole + whole.substr(0, 12)), ": gzip: expected a whole gzip stream: this one is cut off");
-    EXPECT_EQ(failure(whole + std::string(512, '\0')), ": gzip: expected the end of the file after the gzip stream");
 }
 
 TEST_F(input, gzip_that_is_damaged_is_refused) {

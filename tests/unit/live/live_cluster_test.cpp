@@ -364,14 +364,15 @@ TEST(live_cluster, a_reservation_follows_its_device_when_others_are_no_longer_re
                "\",\"count\":7,\"devmem\":21527,\"devcore\":8,\"type\":\"" + chip +
                "\",\"numa\":0,\"health\":true}]'\n";
     };
-    const std::string node = "---\nkind: Node\nmetadata:\n  name: n\n  annotations:\n" + npu("B4-0", "Ascend910B4") +
+    const std::string node = "---\nkind: Node\nmetadata:\n  name: npu\n  annotations:\n" + npu("B4-0", "Ascend910B4") +
                              npu("P-0", "Ascend310P") +
-                             "status: {allocatable: {cpu: '64', memory: 512Gi, pods: '110'}}\n";
+                             "status: {allocatable: {cpu: '64', memory: 512Gi, pods: '110', huawei.com/Ascend310P: "
+                             "'7', huawei.com/Ascend910B4: '7'}}\n";
     const auto live =
         live_of(node + named_pod("p", "u", "huawei.com/Ascend310P: 1, huawei.com/Ascend310P-memory: 1024") +
                 named_pod("q", "v", "huawei.com/Ascend910B4: 1, huawei.com/Ascend910B4-memory: 1024"));
     for (const char* const uid : {"u", "v"}) {
-        const auto opinion = live->reserve(uid, live->find_node("n"));
+        const auto opinion = live->reserve(uid, live->find_node("npu"));
         ASSERT_TRUE(opinion.fits()) << uid << " " << static_cast<int>(opinion.refusal.code);
     }
     const auto uuid_of = [&](const char* uid) {
@@ -390,7 +391,7 @@ TEST(live_cluster, a_reservation_follows_its_device_when_others_are_no_longer_re
     EXPECT_EQ(live->state_of("v"), live_pod_state::waiting);
     ASSERT_EQ(dropped->size(), 1U);
     EXPECT_EQ(dropped->front().message(),
-              "pod ns/q: got 'n', expected its devices there under the new configuration too; it waits again");
+              "pod ns/q: got 'npu', expected its devices there under the new configuration too; it waits again");
 }
 
 TEST(live_cluster, a_configuration_may_change_while_pods_run) {

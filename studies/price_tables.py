@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs what docs/price-policy.md reports, and writes the tables of that page and its figure docs/price-policy.svg.
 
-    python3 scripts/price_tables.py [--vgpusim PROGRAM] [--results FOLDER] [--jobs N] [--run [PART …]]
+    python3 studies/price_tables.py [--vgpusim PROGRAM] [--results FOLDER] [--jobs N] [--run [PART …]]
 
 Without --run the results of an earlier run in FOLDER are taken. A table is made when all results that it needs are there;
 otherwise it is left as it is. PART is one or more of filling, scarce, bounds, departures, steady, modes, time; without any, all are

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the studies scenarios/mig-*.json and writes the tables of docs/mig.md and its figure docs/mig.svg.
 
-    python3 scripts/mig_tables.py [--vgpusim PROGRAM] [--results FOLDER] [--jobs N] [--run] [-- FLAGS OF vgpusim study]
+    python3 studies/mig_tables.py [--vgpusim PROGRAM] [--results FOLDER] [--jobs N] [--run] [-- FLAGS OF vgpusim study]
 
 Without --run the results of an earlier run in FOLDER are taken. A table is made of the scenarios whose results are there;
 one of which none is there is left as it is, and so is the figure where there is one load only. What follows "--" goes to

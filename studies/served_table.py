@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs twenty random workloads whose pods ask for memory and compute apart and writes the table of docs/served.md.
 
-    python3 scripts/served_table.py [--vgpusim PROGRAM] [--before PROGRAM] [--results FOLDER]
+    python3 studies/served_table.py [--vgpusim PROGRAM] [--before PROGRAM] [--results FOLDER]
 
 --before is a vgpusim in which what is served still depended on where pods run (0.1.0 at ca88674). With it the table gets
 its figures and says which winners changed; without it the page keeps those that it has and only today's are printed.

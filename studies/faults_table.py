@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/faults.md: what two schedulers did where upstream's plugin deviceshare has faults, side by side.
 
-Usage: scripts/faults_table.py faults-ours.json faults-stock.json
+Usage: studies/faults_table.py faults-ours.json faults-stock.json
 Both are written by `scripts/e2e.sh faults` (build/e2e/out), the second with `--scheduler stock`.
 """
 import json
@@ -16,7 +16,7 @@ Each row is a fault of upstream's plugin `deviceshare` that can be provoked thro
 those with a number, with the place in upstream's source). The same objects were created on a real kube-apiserver for
 vgpualloc-scheduler and for Volcano 1.14.1 with `deviceshare`, one after the other, on nodes that are played
 ([how](../adapters/scheduler/e2e/README.md)); what stands here are the annotations that the pods were then seen with. This page is
-written by `scripts/faults_table.py` from
+written by `studies/faults_table.py` from
 
 ```
 bash scripts/e2e.sh faults -schedule-period 100ms
