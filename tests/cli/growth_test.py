@@ -114,7 +114,7 @@ class GrowthTest(CliTest):
         square takes sixteen times."""
         start_s = self.start_s() if start_s is None else start_s
         print(f"{what} of {size}: {small_s:.3f} s, of {4 * size}: {large_s:.3f} s, start {start_s:.3f} s")
-        clock_s = 0.005  # less cannot be told from nothing
+        clock_s = 0.015  # what else runs adds as much
         self.assertLess(large_s - start_s, 10 * max(small_s - start_s, clock_s), what)
         self.assertLess(large_s, self.most_s, what)
 
