@@ -72,6 +72,7 @@ HOLDS = {
     # what users see of these is compared byte for byte on the command line
     "tests/cli/catalog_test.py": ["explain/catalog"],
     "tests/cli/plan_test.py": ["vgpuops/whatif/idle_words", "vgpuops/whatif/moves"],
+    "tests/cli/transition_test.py": ["vgpuops/transition/transition_words"],
     "tests/cli/validate_test.py": ["explain/validate"],
     "tests/cli/explain_test.py": ["explain/words", "kube/annotations", "kube/cluster_objects"],
     "tests/cli/explain_nodes_test.py": ["explain/not_considered", "policy/hami"],
