@@ -46,11 +46,13 @@ function(vga_layer name)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS include/*.hpp include/*.h)
   add_library(${target} STATIC ${sources})
   add_library(vgpualloc::${name} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
-                        ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
+                        CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
   target_include_directories(${target} PRIVATE src)
   target_compile_features(${target} PUBLIC cxx_std_20)
+  # In position-independent code g++ inlines no function that another library might replace at load time; none may here.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
   target_link_libraries(${target} PUBLIC ${links})
   vga_use_options(${target})
   set_property(GLOBAL APPEND PROPERTY VGA_LAYERS ${target})

@@ -1,4 +1,4 @@
-// The library's version; CMakeLists.txt reads it from here.
+// The library's version; cmake/VgaLayer.cmake reads it from here.
 #pragma once
 
 #include <string_view>

@@ -34,7 +34,7 @@ struct public_trace {
 [[nodiscard]] vgpualloc::expected<std::vector<public_trace>> parse_trace_list(std::string_view json,
                                                                               const std::string& where);
 
-/// The list in the binary, traces/public.json, as JSON.
+/// The list in the binary, traces/fetch/public.json, as JSON.
 [[nodiscard]] std::string_view built_in_trace_list();
 
 enum class fetch_status {
