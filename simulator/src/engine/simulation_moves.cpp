@@ -267,7 +267,7 @@ void simulation::end_move(std::uint32_t number) {
 simulation::room_plan simulation::close_plan(std::uint32_t number) {
     const auto at = std::ranges::find(active_plans_, number, &room_plan::number);
     end_copy(*at);
-    const room_plan result = *std::move(at);
+    room_plan result = std::move(*at);
     active_plans_.erase(at);
     for (const auto& [node, device] : result.closed) {
         service_.reopen(node, device);
