@@ -182,10 +182,7 @@ vga_status vga_configure(vga_cluster* cluster, const vga_options* options, vga_t
         if (!read) return refuse_input(why, read.error());
         const auto done = live.configure(*std::move(read));
         ++cluster->nodes_version; // numbers are given anew
-        if (!done) return refuse_input(why, done.error());
-        std::string dropped;
-        for (const error& booking : *done) dropped += (dropped.empty() ? "" : "; ") + booking.message();
-        return dropped.empty() ? VGA_OK : refuse(VGA_OK, why, dropped);
+        return done ? VGA_OK : refuse_input(why, done.error());
     });
 }
 
@@ -488,6 +485,7 @@ vga_status vga_warnings(vga_cluster* cluster, vga_text* json) {
         document list = document::list();
         for (const std::string& note : vgpualloc::notes_of(live.view().dialects().config())) list.push_back(note);
         for (const error& warning : live.view().warnings()) list.push_back(warning.message());
+        for (const error& reservation : live.dropped()) list.push_back(reservation.message());
         return give_text(json, vgpuformats::print_json(list));
     });
 }

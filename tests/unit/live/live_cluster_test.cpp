@@ -384,13 +384,13 @@ TEST(live_cluster, a_reservation_follows_its_device_when_others_are_no_longer_re
     auto catalog = vgpualloc::built_in_catalog();
     std::erase_if(catalog.ascend.chips, [](const auto& chip) { return chip.name == "Ascend910B4"; });
     options.config = vgpualloc::make_dialect_config(catalog);
-    const auto dropped = live->configure(options);
-    ASSERT_TRUE(dropped) << dropped.error().message();
+    const auto configured = live->configure(options);
+    ASSERT_TRUE(configured) << configured.error().message();
     EXPECT_EQ(live->state_of("u"), live_pod_state::reserved);
     EXPECT_EQ(uuid_of("u"), "P-0");
     EXPECT_EQ(live->state_of("v"), live_pod_state::waiting);
-    ASSERT_EQ(dropped->size(), 1U);
-    EXPECT_EQ(dropped->front().message(),
+    ASSERT_EQ(live->dropped().size(), 1U);
+    EXPECT_EQ(live->dropped().front().message(),
               "pod ns/q: got 'npu', expected its devices there under the new configuration too; it waits again");
 }
 

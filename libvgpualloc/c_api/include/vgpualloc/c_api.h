@@ -89,9 +89,9 @@ typedef struct vga_options {
 VGA_API vga_status vga_cluster_new(const vga_options* options, vga_cluster** cluster, vga_text* why);
 /** NULL is passed by. No call on the cluster may be under way, and none may follow. */
 VGA_API void vga_cluster_free(vga_cluster* cluster);
-/** Other options from now on. What runs stays, and so does what is reserved, by uuids of devices; with VGA_OK `why`
- * names pods whose devices the new configuration does not have, which wait again. Errors: VGA_BAD_INPUT,
- * VGA_WRONG_STATE in a trial. */
+/** Other options from now on. What runs stays, and so does what is reserved, by uuids of devices; pods whose devices
+ * the new configuration does not have wait again, and vga_warnings names them until the next vga_configure. Errors:
+ * VGA_BAD_INPUT, VGA_WRONG_STATE in a trial. */
 VGA_API vga_status vga_configure(vga_cluster* cluster, const vga_options* options, vga_text* why);
 
 /** What vga_upsert did. */

@@ -45,7 +45,7 @@ std::optional<placement> same_devices(const placement& where, const cluster& bef
 
 } // namespace
 
-expected<std::vector<error>> live_cluster::configure(live_options options) {
+expected<void> live_cluster::configure(live_options options) {
     VGA_ASSERT(trials_.empty(), "a configuration is no matter of trials");
     kube::cluster_view view = view_.read_as(dialect_set{options.config});
     auto made = make_deciders(options, learned_, view.book());
@@ -85,7 +85,8 @@ expected<std::vector<error>> live_cluster::configure(live_options options) {
     view_ = std::move(view);
     deciders_ = *std::move(made);
     forget_reading();
-    return dropped;
+    dropped_ = std::move(dropped);
+    return {};
 }
 
 // ---- what the cluster is

@@ -94,7 +94,10 @@ public:
 
     /// Other policies and another device configuration from now on; what runs and is reserved stays where it is, as far
     /// as the devices do. Errors: as above, and then nothing has changed.
-    [[nodiscard]] expected<std::vector<error>> configure(live_options options);
+    [[nodiscard]] expected<void> configure(live_options options);
+    /// Reservations that the last configure() could not carry over, because it has no such devices; the pods wait
+    /// again.
+    [[nodiscard]] const std::vector<error>& dropped() const noexcept { return dropped_; }
     [[nodiscard]] const live_options& configured() const noexcept { return options_; }
 
     // ---- what the cluster is
@@ -213,6 +216,7 @@ private:
     void forget_resumed();
     void trim_log();
 
+    std::vector<error> dropped_;
     live_options options_;
     kube::cluster_view view_;
     workload learned_;
