@@ -98,10 +98,15 @@ find_solver() {
         touch "$solver_folder/$solver_package"
 }
 
-# go_settings BUILD: one set everywhere, as another one shares nothing of Go's build cache.
+# go_settings BUILD [PACKAGE]: one set everywhere, as another one shares nothing of Go's build cache. PACKAGE: the folder of
+# vgpualloc.pc, where that is not the build's. The flag names what pkg-config says: Go's cache does not see that and would link
+# the library of another build.
 go_settings() {
     export CGO_ENABLED=1 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath"
-    export CGO_CFLAGS=-O2 PKG_CONFIG_PATH=$1/lib # of vgpualloc-uninstalled.pc
+    export PKG_CONFIG_PATH=$1/lib # of vgpualloc-uninstalled.pc
+    if [ $# -gt 1 ]; then PKG_CONFIG_PATH=$2; fi
+    CGO_CFLAGS="-O2 -DVGA_PACKAGE=0x$(pkg-config --static --cflags --libs vgpualloc | sha256sum | cut -c1-16)"
+    export CGO_CFLAGS
 }
 
 # library_link BUILD: flags of Go's linker that name the library of a build, as Go does not see when an archive changes.

@@ -8,8 +8,6 @@ if ! go=$(find_go); then
     say "no Go $go_wanted or newer: the package is not tested"
     if [ "${CI:-}" = true ]; then exit 1; else exit 77; fi
 fi
-go_settings "$1"
-export PKG_CONFIG_PATH
-PKG_CONFIG_PATH=$(dirname "$(find "$1" -name vgpualloc.pc)")
+go_settings "$1" "$(dirname "$(find "$1" -name vgpualloc.pc)")"
 cd "$root/adapters"
 exec "$go" test -count=1 ./vga
