@@ -115,17 +115,7 @@ func (w *ConfigMaps) Watch(namespace, name string, mindCluster bool) {
 	patience, cancel := context.WithTimeout(w.life, watchPatience)
 	defer cancel()
 	for _, namespace := range namespaces {
-		w.mutex.Lock()
-		_, isWatched := w.watched[namespace]
-		watch, ctx := &namespaceWatch{}, context.Context(nil)
-		if !isWatched {
-			ctx, watch.stop = context.WithCancel(w.life)
-			w.watched[namespace] = watch
-		}
-		w.mutex.Unlock()
-		if !isWatched {
-			w.watchNamespace(ctx, patience, namespace, watch)
-		}
+		w.watchNamespace(patience, namespace)
 	}
 }
 
@@ -143,7 +133,17 @@ func (w *ConfigMaps) stopWatching(namespace string) {
 	}
 }
 
-func (w *ConfigMaps) watchNamespace(ctx, patience context.Context, namespace string, watch *namespaceWatch) {
+// watchNamespace watches a namespace unless it is watched already.
+func (w *ConfigMaps) watchNamespace(patience context.Context, namespace string) {
+	w.mutex.Lock()
+	if _, isWatched := w.watched[namespace]; isWatched {
+		w.mutex.Unlock()
+		return
+	}
+	ctx, stop := context.WithCancel(w.life)
+	watch := &namespaceWatch{stop: stop}
+	w.watched[namespace] = watch
+	w.mutex.Unlock()
 	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithNamespace(namespace))
 	informer := factory.Core().V1().ConfigMaps().Informer()
 	see := func(object any, gone bool) {

@@ -28,6 +28,7 @@ using vgpualloc::unexpected;
 
 struct options {
     std::string model;
+    plan::transition_state state;
     plan::transition_request request;
     double create_seconds = 0;
     double destroy_seconds = 0;
@@ -69,7 +70,7 @@ constexpr double seconds_max = 1'000'000;
     if (!planner) return unexpected(planner.error());
     const plan::transition_names names{
         .instances = "--state", .busy = "--busy", .pinned = "--pinned", .want = "--want", .group = "--want-group"};
-    const auto live = read_live_state(planner->states(), chosen.request.state, names);
+    const auto live = read_live_state(planner->states(), chosen.state, names);
     if (!live) return unexpected(live.error());
     const auto planned = plan_layout(*planner, *live, chosen.request, names);
     if (!planned) return unexpected(planned.error());
@@ -111,9 +112,9 @@ void add_transition(CLI::App& app, int& exit_code) {
     const auto add_list = [&](const char* name, std::vector<std::string>& to, const char* help) {
         command->add_option(name, to, help)->type_name("PROFILE@START,...")->delimiter(',')->allow_extra_args(false);
     };
-    add_list("--state", chosen->request.state.instances, "The instances that exist");
-    add_list("--busy", chosen->request.state.busy, "Those that a pod has");
-    add_list("--pinned", chosen->request.state.pinned, "Busy ones whose pods may not move");
+    add_list("--state", chosen->state.instances, "The instances that exist");
+    add_list("--busy", chosen->state.busy, "Those that a pod has");
+    add_list("--pinned", chosen->state.pinned, "Busy ones whose pods may not move");
     CLI::Option* want = command->add_option("--want", chosen->request.want, "The profile that is to be free")
                             ->type_name("PROFILE[@START]")
                             ->check(filled());

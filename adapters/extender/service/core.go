@@ -73,9 +73,9 @@ func (l libraryCore) AskEmpty(uid string) (nodeAnswers, error) {
 	return asAnswers(l.Cluster.AskEmpty(uid))
 }
 
-func asAnswers(given *live.Answers, err error) (nodeAnswers, error) {
+func asAnswers(answers *live.Answers, err error) (nodeAnswers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return given, nil
+	return answers, nil
 }

@@ -10,9 +10,9 @@ static_assert(std::ranges::equal(all_disciplines, discipline_names, {}, &discipl
               "what the setting takes is what there is");
 
 vgpualloc::expected<const discipline_entry*> find_discipline(std::string_view name) {
-    const auto found = std::ranges::find(all_disciplines, name, &discipline_entry::name);
-    if (found == all_disciplines.end()) return vgpualloc::unexpected(unknown_discipline(name));
-    return &*found;
+    const auto entry = std::ranges::find(all_disciplines, name, &discipline_entry::name);
+    if (entry == all_disciplines.end()) return vgpualloc::unexpected(unknown_discipline(name));
+    return &*entry;
 }
 
 } // namespace vgpusim

@@ -85,11 +85,9 @@ const std::array all_settings{
 
 } // namespace
 
-std::span<const run_setting> run_settings() { return all_settings; }
-
 const run_setting* find_setting(std::string_view name) {
-    const auto found = std::ranges::find(all_settings, name, &run_setting::name);
-    return found == all_settings.end() ? nullptr : &*found;
+    const auto setting = std::ranges::find(all_settings, name, &run_setting::name);
+    return setting == all_settings.end() ? nullptr : &*setting;
 }
 
 error unknown_setting(std::string where, std::string_view name) {

@@ -8,10 +8,9 @@ int main() {
     if (!model) return 1;
     auto planner = vgpualloc::plan::mig_transitions::make(**model);
     if (!planner) return 2;
-    const vgpualloc::plan::transition_request request{
-        .state = {.instances = {"4g.20gb@0", "1g.5gb@4", "1g.5gb@5"}, .busy = {"4g.20gb@0"}}, .want = "3g.20gb"};
-    const auto live = read_live_state(planner->states(), request.state);
+    const auto live =
+        read_live_state(planner->states(), {.instances = {"4g.20gb@0", "1g.5gb@4", "1g.5gb@5"}, .busy = {"4g.20gb@0"}});
     if (!live) return 3;
-    const auto plan = plan_layout(*planner, *live, request);
+    const auto plan = plan_layout(*planner, *live, {.want = "3g.20gb"});
     return plan && *plan && (*plan)->steps.size() == 3 && (*plan)->moves == 0 ? 0 : 4;
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 
@@ -26,8 +27,9 @@ struct words : testing::Test {
     [[nodiscard]] mig_live_state live(const transition_state& state) const {
         return read_live_state(planner.states(), state).value();
     }
-    [[nodiscard]] expected<std::optional<layout_plan>> planned(const transition_request& request) {
-        return plan_layout(planner, live(request.state), request);
+    [[nodiscard]] expected<std::optional<layout_plan>> planned(const transition_state& state,
+                                                               const transition_request& request) {
+        return plan_layout(planner, live(state), request);
     }
 
     mig_transitions planner = mig_transitions::make(test::model("A100-40GB")).value();
@@ -50,20 +52,19 @@ TEST_F(words, a_state_that_cannot_be_is_refused_with_the_rule) {
 }
 
 TEST_F(words, steps_lead_to_what_the_plan_says) {
-    const std::array<transition_request, 3> requests{
-        transition_request{
-            .state = {.instances = {"1g.5gb@0", "1g.5gb@4", "2g.10gb@2"}, .busy = {"1g.5gb@0", "1g.5gb@4"}},
-            .want = "3g.20gb",
-            .moving = {.moves_max = 2}},
-        transition_request{.state = {.instances = {"1g.5gb@0", "1g.5gb@4"}, .busy = {"1g.5gb@0", "1g.5gb@4"}},
-                           .want = "4g.20gb",
-                           .fewest_moves = true,
-                           .moving = {.moves_max = 2, .may_wait = true}},
-        transition_request{.state = {.instances = {"3g.20gb@0", "3g.20gb@4"}}, .group = {"1g.5gb=7"}}};
-    for (const transition_request& request : requests) {
-        const auto plan = planned(request);
+    const std::array<std::pair<transition_state, transition_request>, 3> rows{
+        std::pair{
+            transition_state{.instances = {"1g.5gb@0", "1g.5gb@4", "2g.10gb@2"}, .busy = {"1g.5gb@0", "1g.5gb@4"}},
+            transition_request{.want = "3g.20gb", .moving = {.moves_max = 2}}},
+        std::pair{
+            transition_state{.instances = {"1g.5gb@0", "1g.5gb@4"}, .busy = {"1g.5gb@0", "1g.5gb@4"}},
+            transition_request{.want = "4g.20gb", .fewest_moves = true, .moving = {.moves_max = 2, .may_wait = true}}},
+        std::pair{transition_state{.instances = {"3g.20gb@0", "3g.20gb@4"}},
+                  transition_request{.group = {"1g.5gb=7"}}}};
+    for (const auto& [state, request] : rows) {
+        const auto plan = planned(state, request);
         ASSERT_TRUE(plan && *plan) << request.want;
-        mig_live_state now = live(request.state);
+        mig_live_state now = live(state);
         for (const plan::mig_step& step : (*plan)->steps) now = after_step(planner.states(), step, now);
         EXPECT_EQ(now.instances, (*plan)->after.instances) << request.want;
         EXPECT_EQ(now.busy, (*plan)->after.busy) << request.want;
@@ -76,7 +77,7 @@ TEST_F(words, steps_lead_to_what_the_plan_says) {
 }
 
 TEST_F(words, what_is_wanted_names_its_own_text_when_it_is_wrong) {
-    const auto message = [&](const transition_request& request) { return planned(request).error().message(); };
+    const auto message = [&](const transition_request& request) { return planned({}, request).error().message(); };
     EXPECT_THAT(message({.want = "9g.1gb"}), testing::StartsWith("want: profile: got '9g.1gb', expected one of "));
     EXPECT_EQ(message({.group = {"1g.5gb"}}), "group: got '1g.5gb', expected PROFILE=COUNT, like 1g.5gb=7");
 }

@@ -121,14 +121,22 @@ void cluster_view::refresh_node(node_entry& entry) {
     if (!same_devices) book_pods_of(name);
 }
 
+namespace {
+
+/// The registration of that uuid; null if there is none.
+const snapshot_device* registered_as(std::string_view uuid, std::span<const snapshot_device> devices) {
+    const auto same = std::ranges::find(devices, uuid, [](const auto& known) { return known.registered.uuid; });
+    return same == devices.end() ? nullptr : &*same;
+}
+
+} // namespace
+
 /// Of earlier registrations those of devices that the ledger keeps for their pods.
 void cluster_view::keep_former(node_entry& entry, std::span<const snapshot_device> earlier) const {
     entry.former.clear();
     const auto& present = book_->nodes().nodes[entry.where.at()].devices;
     for (std::size_t d = entry.said.devices.size(); d < present.size(); ++d) {
-        const auto known =
-            std::ranges::find(earlier, present[d].uuid, [](const auto& of) { return of.registered.uuid; });
-        if (known != earlier.end()) entry.former.push_back(*known);
+        if (const auto* const known = registered_as(present[d].uuid, earlier)) entry.former.push_back(*known);
     }
 }
 
@@ -138,9 +146,7 @@ std::vector<snapshot_device> cluster_view::devices_on(const node_entry& entry) c
     if (!entry.where.valid()) return devices;
     const auto& present = book_->nodes().nodes[entry.where.at()].devices;
     for (std::size_t d = devices.size(); d < present.size(); ++d) {
-        const auto known =
-            std::ranges::find(entry.former, present[d].uuid, [](const auto& of) { return of.registered.uuid; });
-        if (known != entry.former.end()) {
+        if (const auto* const known = registered_as(present[d].uuid, entry.former)) {
             devices.push_back(*known);
         } else { // its node was gone meanwhile
             devices.emplace_back().registered.uuid = present[d].uuid;

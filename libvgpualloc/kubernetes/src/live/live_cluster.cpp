@@ -36,9 +36,9 @@ std::optional<placement> same_devices(const placement& where, const cluster& bef
     const auto& devices = after.nodes().nodes[result.node.at()].devices;
     for (device_share& share : result.shares) {
         const std::string& uuid = old_node.devices[share.device.at()].uuid;
-        const auto found = std::ranges::find(devices, uuid, &device::uuid);
-        if (found == devices.end()) return std::nullopt;
-        share.device = device_index{found - devices.begin()};
+        const auto same = std::ranges::find(devices, uuid, &device::uuid);
+        if (same == devices.end()) return std::nullopt;
+        share.device = device_index{same - devices.begin()};
     }
     return result;
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -66,9 +65,6 @@ struct run_setting {
     std::string (*get)(const run_config&);
     bool is_path = false; ///< names a file to read
 };
-
-/// All of them, in the order in which they are shown.
-[[nodiscard]] std::span<const run_setting> run_settings();
 
 /// The setting of that name; null: there is none.
 [[nodiscard]] const run_setting* find_setting(std::string_view name);

@@ -29,9 +29,8 @@ struct transition_names {
     std::string group = "group";
 };
 
-/// One of `want` and `group` is wanted.
+/// What is wanted of a GPU: one of `want` and `group`.
 struct transition_request {
-    transition_state state{};
     std::string want{};               ///< PROFILE or PROFILE@START: a free instance of it
     std::vector<std::string> group{}; ///< PROFILE=COUNT: exactly the instances of another geometry group
     bool anew = false;                ///< of a group: nothing of the old one stays
