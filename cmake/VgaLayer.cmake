@@ -17,9 +17,6 @@ string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" version "${version_line}")
 set(VGA_VERSION ${version} CACHE INTERNAL "Of all layers")
 set_property(GLOBAL PROPERTY VGA_LAYERS "")
 
-set(CMAKE_CXX_STANDARD 20)
-set(CMAKE_CXX_STANDARD_REQUIRED ON)
-set(CMAKE_CXX_EXTENSIONS OFF)
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND CMAKE_PROJECT_NAME MATCHES "^vgpualloc_")
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo" FORCE)
 endif()
@@ -29,19 +26,11 @@ set(VGA_CONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/vgpualloc CACHE INTERNAL "Of th
 include(${VGA_ROOT}/cmake/VgaOptions.cmake)
 include(${VGA_ROOT}/cmake/VgaEmbed.cmake)
 
-# vga_layer(<name> FOLDER <of its sources> [SEES <layers>] [TARGET <target>]): the library vgpualloc::<name>, made of src/ with
-# the public headers in include/. The layers that it sees come with it.
+# vga_layer(<name>): the library vgpualloc::<name>, made of src/ with the public headers in include/. The
+# layers that it sees (layers.cmake) come with it.
 function(vga_layer name)
-  cmake_parse_arguments(ARG "" "TARGET" "SEES" ${ARGN})
-  if(NOT ARG_TARGET)
-    set(ARG_TARGET vgpualloc_${name})
-  endif()
-  set(target ${ARG_TARGET})
-  set(links)
-  foreach(lower IN LISTS ARG_SEES)
-    vga_need_layer(${lower})
-    list(APPEND links vgpualloc::${lower})
-  endforeach()
+  set(target vgpualloc_${name})
+  vga_layers_seen_by(${name} links)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/*.cpp)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS include/*.hpp include/*.h)
   add_library(${target} STATIC ${sources})
@@ -63,6 +52,16 @@ function(vga_layer name)
   endif()
 endfunction()
 
+# vga_layers_seen_by(<name> <result>): the targets of the layers that one sees, which are added where they are not there yet.
+function(vga_layers_seen_by name result)
+  include(${VGA_ROOT}/cmake/layers.cmake)
+  foreach(lower IN LISTS vgpualloc_sees_${name})
+    vga_need_layer(${lower})
+  endforeach()
+  list(TRANSFORM vgpualloc_sees_${name} PREPEND vgpualloc:: OUTPUT_VARIABLE targets)
+  set(${result} ${targets} PARENT_SCOPE)
+endfunction()
+
 # Adds a layer unless it is there: from the checkout, or from where it is installed.
 function(vga_need_layer name)
   if(TARGET vgpualloc::${name})
@@ -70,18 +69,17 @@ function(vga_need_layer name)
   endif()
   if(VGA_INSTALLED_LAYERS)
     find_package(vgpualloc ${VGA_VERSION} CONFIG REQUIRED COMPONENTS ${name})
-    return()
+  elseif(name STREQUAL "text")
+    add_subdirectory(${VGA_ROOT}/formats/text ${CMAKE_BINARY_DIR}/layers/text)
+  else()
+    add_subdirectory(${VGA_ROOT}/libvgpualloc/${name} ${CMAKE_BINARY_DIR}/layers/${name})
   endif()
-  set(folder ${VGA_ROOT}/libvgpualloc/${name})
-  if(EXISTS ${VGA_ROOT}/formats/${name})
-    set(folder ${VGA_ROOT}/formats/${name})
-  endif()
-  add_subdirectory(${folder} ${CMAKE_BINARY_DIR}/layers/${name})
 endfunction()
 
 # vga_install_package(<component>): find_package(vgpualloc) finds the layers that are installed beside it.
 function(vga_install_package component)
   include(CMakePackageConfigHelpers)
+  file(READ ${VGA_ROOT}/cmake/layers.cmake VGA_LAYER_TABLE)
   configure_package_config_file(${VGA_ROOT}/cmake/vgpuallocConfig.cmake.in
     ${CMAKE_CURRENT_BINARY_DIR}/vgpuallocConfig.cmake INSTALL_DESTINATION ${VGA_CONFIG_DIR})
   write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/vgpuallocConfigVersion.cmake

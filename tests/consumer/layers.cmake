@@ -30,14 +30,10 @@ foreach(layer core text plan kubernetes compat c_api)
   endforeach()
   set(common -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0
       -DCMAKE_UNITY_BUILD=ON -DCMAKE_PREFIX_PATH=${WORK}/prefix ${without})
-  # The first one comes with documents, which it is built on; the others stand on what is installed.
-  set(lower -DVGA_INSTALLED_LAYERS=ON)
-  if(layer STREQUAL "core")
-    set(lower)
-  endif()
-  run("configuring ${layer}" ${CMAKE_COMMAND} -S ${source} -B ${WORK}/${layer} ${common} ${lower})
+  run("configuring ${layer}" ${CMAKE_COMMAND} -S ${source} -B ${WORK}/${layer} ${common} -DVGA_INSTALLED_LAYERS=ON)
   run("building ${layer}" ${CMAKE_COMMAND} --build ${WORK}/${layer})
-  run("installing ${layer}" ${CMAKE_COMMAND} --install ${WORK}/${layer} --prefix ${WORK}/prefix)
+  run("installing ${layer}" ${CMAKE_COMMAND} --install ${WORK}/${layer} --prefix ${WORK}/prefix
+      --component ${layer})
   run("configuring a program on ${layer}" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/layers -B ${WORK}/program_${layer}
       ${common} -DLAYER=${layer})
   run("building a program on ${layer}" ${CMAKE_COMMAND} --build ${WORK}/program_${layer})

@@ -47,7 +47,7 @@ SEES = {
 SIMULATOR = ["workload", "engine", "discipline", "bound", "outputs", "study"]
 # layer of the library -> its parts; its folder is libvgpualloc/LAYER.
 LAYERS = {
-    "core": ["core", "model", "catalog", "mode", "metrics", "policy", "packing", "alloc", "verify"],
+    "core": ["core", "document", "model", "catalog", "mode", "metrics", "policy", "packing", "alloc", "verify"],
     "plan": ["plan"],
     "kubernetes": ["dialect", "kube", "explain", "live"],
     "compat": ["compat", "compat_volcano", "compat_list"],
@@ -79,12 +79,12 @@ SYSTEM_PARTS = ["formats", "traces", "fetch", *SIMULATOR, "cli"]
 
 LIBRARY_FILE = re.compile(r"libvgpualloc/(\w+)/(include/vgpualloc|src)/(.+)")
 # The first folder that a path starts with says its part.
-FOLDERS = (("libvgpualloc/solver/", "solver"), ("formats/document/", "document"), ("formats/text/", "text"), ("formats/", "formats"),
+FOLDERS = (("libvgpualloc/solver/", "solver"), ("libvgpualloc/core/include/vgpuformats/", "document"), ("formats/text/", "text"), ("formats/", "formats"),
            ("traces/fetch/", "fetch"), ("traces/", "traces"), ("conformance/", "conformance"), ("operations/", "operations"),
            ("simulator/report/", "report"), ("simulator/cli/", "cli"),
            *((f"simulator/{beside}/{part}/", part) for beside in ("src", "include/vgpusim") for part in SIMULATOR),
            ("python-bindings/", "python-bindings"))
-# How the public headers of a part are spelt in an #include. Those of formats are in three folders.
+# How the public headers of a part are spelt in an #include. Those of vgpuformats/ are in three folders.
 PREFIXES = (("vgputraces/", "traces"), ("vgpufetch/", "fetch"), ("vgpureport/", "report"),
             ("vgpuconformance/", "conformance"), ("vgpuops/", "operations"), *((f"vgpusim/{part}/", part) for part in SIMULATOR))
 ROOT_HEADERS = {"config.hpp": "core", "version.hpp": "core", "fwd.hpp": "core", "vgpualloc.hpp": "umbrella",
@@ -138,9 +138,9 @@ def included_part(path, part, target, files):
     if target.startswith("vgpualloc/"):
         return library_part(target.removeprefix("vgpualloc/"))
     if target.startswith("vgpuformats/"):
-        for folder in ("document", "text"):
-            if f"formats/{folder}/include/{target}" in files:
-                return folder
+        for part, folder in (("document", "libvgpualloc/core"), ("text", "formats/text")):
+            if f"{folder}/include/{target}" in files:
+                return part
         return "formats"
     for prefix, other in PREFIXES:
         if target.startswith(prefix):

@@ -8,7 +8,7 @@ from source import Finding
 TESTS = {
     **{f"libvgpualloc/{layer}/include/vgpualloc/": "tests/unit/" for layer in LAYERS},
     "libvgpualloc/solver/include/vgpualloc/": "tests/unit/",
-    **{f"formats/{folder}include/vgpuformats/": "tests/unit/formats/" for folder in ("", "document/", "text/")},
+    **{f"{folder}/include/vgpuformats/": "tests/unit/formats/" for folder in ("libvgpualloc/core", "formats/text", "formats")},
     "traces/include/vgputraces/": "tests/unit/traces/",
     "traces/fetch/include/vgpufetch/": "tests/unit/traces/",
     "conformance/include/vgpuconformance/": "tests/unit/conformance/",

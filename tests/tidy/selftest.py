@@ -58,7 +58,7 @@ PLANTED = [
     ("arrow", "simulator/src/engine/loop.cpp", "#include <CLI/CLI.hpp>"),
     ("arrow", HEADERS + "mode/mig.hpp", "#include <nlohmann/json.hpp>"),
     ("arrow", "conformance/src/recording.hpp", "#include <nlohmann/json.hpp>"),
-    ("arrow", "formats/document/include/vgpuformats/document.hpp", "#include <nlohmann/json.hpp>"),
+    ("arrow", "libvgpualloc/core/include/vgpuformats/document.hpp", "#include <nlohmann/json.hpp>"),
     ("arrow", HEADERS + "model/device.hpp", "#include <fmt/format.h>"),
     ("arrow", HEADERS + "model/device.hpp", "#include <unistd.h>"),
     ("arrow", "simulator/src/engine/loop.cpp", "#include <some/new_library.hpp>"),
