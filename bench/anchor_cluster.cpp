@@ -98,7 +98,7 @@ cluster anchor_cluster::make_nodes() const {
 void anchor_cluster::book_one(node_index where, device_index on, const partition& part) {
     const pod_id pod{pods++};
     const bool booked =
-        book.reserve({.pod = pod,
+        book.reserve({.owner = pod,
                       .cpu = {},
                       .memory = {},
                       .where = {.node = where, .shares = {{.container = 0, .device = on, .part = part}}}})

@@ -105,7 +105,7 @@ bool book(vgpualloc::ledger& in, vgpualloc::pod_id pod, const vgpualloc::pod_req
     auto decided = reference.decide(request);
     if (!decided) return false;
     const bool booked =
-        in.reserve({.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = *std::move(decided)})
+        in.reserve({.owner = pod, .cpu = request.cpu, .memory = request.memory, .where = *std::move(decided)})
             .has_value();
     return booked && in.commit(pod).has_value();
 }

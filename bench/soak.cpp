@@ -67,11 +67,13 @@ int read_options(int argc, char** argv, soak_options& options) {
 
 void report(const vgpusoak::soak_run& run, double seconds) {
     const vgpusoak::run_counts& counts = run.counts();
-    std::printf("%lld operations, %.0f/s, %lld placed, %lld refused, %lld changes, trials %lld kept %lld undone, "
+    std::printf("%lld operations, %.0f/s, %lld placed, %lld refused, %lld changes, %lld claims with %lld users, trials "
+                "%lld kept %lld undone, "
                 "%zu live, tables renewed %llu times, %lld compared, %lld breaks, RSS %lld KiB, checksum %016llx\n",
                 static_cast<long long>(counts.operations), static_cast<double>(counts.operations) / seconds,
                 static_cast<long long>(counts.placed), static_cast<long long>(counts.refused),
-                static_cast<long long>(counts.changes), static_cast<long long>(counts.trials_kept),
+                static_cast<long long>(counts.changes), static_cast<long long>(counts.claims),
+                static_cast<long long>(counts.claim_users), static_cast<long long>(counts.trials_kept),
                 static_cast<long long>(counts.trials_undone), run.live_count(),
                 static_cast<unsigned long long>(run.renewals()), static_cast<long long>(counts.compared),
                 static_cast<long long>(counts.breaks), static_cast<long long>(resident_kib()),

@@ -20,12 +20,13 @@ struct share_of_operations {
     std::uint64_t per_mille;
 };
 constexpr std::array shares{
-    share_of_operations{operation::place, 443},         share_of_operations{operation::release, 410},
-    share_of_operations{operation::register_again, 60}, share_of_operations{operation::change, 4},
-    share_of_operations{operation::fail, 20},           share_of_operations{operation::repair, 24},
-    share_of_operations{operation::drain, 4},           share_of_operations{operation::cordon, 8},
+    share_of_operations{operation::place, 433},         share_of_operations{operation::release, 405},
+    share_of_operations{operation::register_again, 52}, share_of_operations{operation::change, 4},
+    share_of_operations{operation::fail, 20},           share_of_operations{operation::repair, 27},
+    share_of_operations{operation::drain, 4},           share_of_operations{operation::reconfigure, 4},
+    share_of_operations{operation::claim, 20},          share_of_operations{operation::cordon, 8},
     share_of_operations{operation::remove, 5},          share_of_operations{operation::add, 7},
-    share_of_operations{operation::roll_back, 5},       share_of_operations{operation::try_out, 10},
+    share_of_operations{operation::roll_back, 5},       share_of_operations{operation::try_out, 6},
 };
 
 /// By a draw in [0, 1000).
@@ -42,6 +43,8 @@ constexpr int trials_open_max = 3;
 constexpr int attempts_max = 16; ///< to draw a machine of some state
 constexpr std::int64_t operations_between_checkpoints = 64;
 constexpr std::size_t requests_checked_at_once = 4;
+constexpr std::uint64_t claims_max = 64;
+constexpr milli_cpu cpu_beside_claim{100}; ///< of a pod that uses one
 
 /// Bounds that a run crosses many times.
 constexpr allocator_options small_tables{.interned = {.configs_max = 340'000, .devices_max = 20'000},
@@ -192,6 +195,10 @@ void soak_run::apply(operation kind) {
         return repair();
     case operation::drain:
         return set_service(service_state::draining);
+    case operation::reconfigure:
+        return set_service(service_state::reconfiguring);
+    case operation::claim:
+        return claim();
     case operation::cordon:
         return cordon();
     case operation::remove:
@@ -298,6 +305,48 @@ void soak_run::repair() {
     }
 }
 
+/// Numbers of claims are used again at once; a trial takes back what it did to one.
+void soak_run::claim() {
+    const claim_id claim{draw_.below(claims_max)};
+    if (!book_.is_live(claim)) return reserve_claim(claim);
+    if (draw_.below(4) != 0) return use_claim(claim);
+    const std::uint32_t users = book_.users_of(claim);
+    const auto ended = book_.is_committed(claim) ? book_.release(claim) : book_.rollback(claim);
+    expect(ended.has_value() == (users == 0), "a claim is given back when no pod uses it");
+    expect(ended || ended.error().code == rejection_code::claim_in_use, "what keeps a claim are its users");
+}
+
+void soak_run::reserve_claim(claim_id claim) {
+    const auto decision = alloc_.decide(draw_request());
+    if (!decision || decision->shares.empty()) return;
+    const host_use before = book_.host(decision->node);
+    expect(book_.reserve({.owner = claim, .where = *decision}).has_value(), "a claim gets what the allocator decides");
+    expect(book_.host(decision->node) == before, "a claim has nothing of the host");
+    if (draw_.below(3) != 0) expect(book_.commit(claim).has_value(), "a claim is committed");
+    ++counts_.claims;
+}
+
+void soak_run::use_claim(claim_id claim) {
+    const node_index where = book_.booking_of(claim).where.node;
+    const std::uint32_t users = book_.users_of(claim);
+    const pod_id pod = pods_.next();
+    const auto booked = book_.reserve(
+        {.owner = pod, .cpu = cpu_beside_claim, .where = {.node = where, .shares = {}}, .claims = {claim}});
+    expect(book_.users_of(claim) == users + (booked ? 1 : 0), "a claim has the users that were booked");
+    if (!booked) {
+        const rejection_code code = booked.error().code;
+        expect(code == rejection_code::node_gone || code == rejection_code::too_many_pods ||
+                   code == rejection_code::insufficient_cpu,
+               "what keeps a pod from a claim is its node");
+        pods_.free.push_back(pod);
+        return;
+    }
+    expect(book_.commit(pod).has_value(), "a pod that uses a claim is committed");
+    pods_.enter(pod);
+    if (trials_open_ > 0) pod_journal_.push_back({.pod = pod, .placed = true});
+    ++counts_.claim_users;
+}
+
 void soak_run::cordon() {
     const auto [machine, where] = draw_present();
     if (!where.valid()) return;
@@ -328,7 +377,7 @@ void soak_run::roll_back() {
     const pod_request& request = *alloc_.find_request(id);
     const pod_id pod = pods_.next();
     const auto booked = book_.reserve(
-        {.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = *decision, .tags = request.tags});
+        {.owner = pod, .cpu = request.cpu, .memory = request.memory, .where = *decision, .tags = request.tags});
     expect(booked.has_value(), "the ledger accepts what the allocator decides");
     expect(book_.rollback(pod).has_value(), "a reserved pod is rolled back");
     pods_.give_back(pod);

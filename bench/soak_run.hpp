@@ -1,11 +1,12 @@
 // Random operations on one ledger and one allocator, for as long as it takes, with the reference alongside.
 //
-// Of 1,000 operations 443 place a pod and 410 release one, so that the cluster is as full as it gets; 60 register a
-// machine again unchanged, 4 change what a machine is, 20 fail a device and 24 repair one, 4 drain a device, 8 cordon
-// a node or open it again, 5 remove a node and 7 add one, 5 reserve a pod and roll it back, and 10 open a trial. A
-// trial has one to eight such operations, which count as operations themselves, among them other trials (three deep at
-// most); two of three are undone. Of 4,000 placements one asks for something new, so that requests are forgotten, and
-// one names devices. The log is cut about every 64 operations, never in a trial.
+// Of 1,000 operations 433 place a pod and 405 release one, so that the cluster is as full as it gets; 20 are about one
+// of 64 claims, which is reserved, used by one more pod, or given back; 52 register a machine again unchanged, 4 change
+// what a machine is, 20 fail a device and 27 repair one, 4 drain a device and 4 take one out of service to cut it anew,
+// 8 cordon a node or open it again, 5 remove a node and 7 add one, 5 reserve a pod and roll it back, and 6 open a
+// trial. A trial has one to eight such operations, which count as operations themselves, among them other trials (three
+// deep at most); two of three are undone. Of 4,000 placements one asks for something new, so that requests are
+// forgotten, and one names devices. The log is cut about every 64 operations, never in a trial.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +41,8 @@ enum class operation : std::uint8_t {
     fail,
     repair,
     drain,
+    reconfigure,
+    claim,
     cordon,
     remove,
     add,
@@ -52,6 +55,8 @@ struct run_counts {
     std::int64_t placed = 0;
     std::int64_t refused = 0;
     std::int64_t changes = 0; ///< of nodes and devices
+    std::int64_t claims = 0;  ///< reserved
+    std::int64_t claim_users = 0;
     std::int64_t trials_kept = 0;
     std::int64_t trials_undone = 0;
     std::int64_t compared = 0; ///< decisions with those of the reference
@@ -115,6 +120,9 @@ private:
     void change();
     void set_service(vgpualloc::service_state service);
     void repair();
+    void claim();
+    void reserve_claim(vgpualloc::claim_id claim);
+    void use_claim(vgpualloc::claim_id claim);
     void cordon();
     void remove();
     void add();

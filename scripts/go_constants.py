@@ -9,7 +9,9 @@ from pathlib import Path
 
 # What a C enumeration is called in Go, and the beginning that its names lose.
 ENUMERATIONS = {"vga_status": ("Status", "VGA_", "says why a call could not be carried out."),
-                "vga_pod_state": ("PodState", "VGA_", "says what a pod has.")}
+                "vga_pod_state": ("PodState", "VGA_", "says what a pod has."),
+                "vga_service": ("Service", "VGA_", "says whether a device takes anything new."),
+                "vga_step_kind": ("StepKind", "VGA_", "says what a step does.")}
 
 
 def go_name(name, beginning):

@@ -33,3 +33,23 @@ const (
 	PodCommitted PodState = 3
 	PodSuspended PodState = 4
 )
+
+// Service says whether a device takes anything new.
+type Service int32
+
+// The values of Service; the header explains them.
+const (
+	InService     Service = 0
+	Draining      Service = 1
+	Failed        Service = 2
+	Reconfiguring Service = 3
+)
+
+// StepKind says what a step does.
+type StepKind int32
+
+// The values of StepKind; the header explains them.
+const (
+	DestroyInstance StepKind = 0
+	CreateInstance  StepKind = 1
+)

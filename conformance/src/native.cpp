@@ -83,7 +83,7 @@ void native_side::open_session() {
 /// Books the pods that the recording has bound so far; the last of them has the id before the next.
 void native_side::adopt_bound(session& in, vgpualloc::ledger& book) const {
     for (const bound_pod& bound : bound_) {
-        booking running{.pod = in.next_pod(),
+        booking running{.owner = in.next_pod(),
                         .cpu = {},
                         .memory = vgpualloc::bytes{family_->spoken().extended_of(bound.pod)},
                         .where = {.node = node_index{bound.node}, .shares = {}},
@@ -100,7 +100,8 @@ void native_side::adopt_bound(session& in, vgpualloc::ledger& book) const {
 booked_devices native_side::cache_with(const vgpualloc::placement& placed) const {
     vgpualloc::ledger book{session_->owned};
     adopt_bound(*session_, book);
-    static_cast<void>(book.adopt({.pod = session_->next_pod(), .cpu = {}, .memory = {}, .where = placed, .tags = {}}));
+    static_cast<void>(
+        book.adopt({.owner = session_->next_pod(), .cpu = {}, .memory = {}, .where = placed, .tags = {}}));
     return booked_in(book, placed.node.at());
 }
 
@@ -171,13 +172,13 @@ outcome native_side::add(const recorded_event& event) {
     result.chosen = static_cast<std::int64_t>(decided->where.node.at());
     result.allocated = true;
     result.parts = parts_of(*decided);
-    const booking booked{.pod = session_->next_pod(),
+    const booking booked{.owner = session_->next_pod(),
                          .cpu = {},
                          .memory = vgpualloc::bytes{family_->spoken().extended_of(event.pod)},
                          .where = decided->where,
                          .tags = decided->request.tags};
     if (!session_->book->adopt(booked)) throw std::logic_error{"a placement names devices of its node"};
-    if (event.roll_back) session_->book->release(booked.pod);
+    if (event.roll_back) session_->book->release(booked.owner);
     result.session = booked_in(*session_->book, decided->where.node.at());
     if (!event.roll_back && family_->has_cache()) result.cache = cache_with(decided->where);
     return result;

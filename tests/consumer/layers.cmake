@@ -7,6 +7,7 @@ set(packages nlohmann_json yaml-cpp Boost Eigen3 fmt CLI11 GTest OpenSSL ZLIB CU
 set(packages_of_text nlohmann_json yaml-cpp)
 set(packages_of_plan Boost Eigen3)
 set(packages_of_kubernetes fmt yaml-cpp)
+set(packages_of_operate yaml-cpp)
 set(packages_of_compat yaml-cpp)
 set(packages_of_c_api yaml-cpp)
 
@@ -17,7 +18,7 @@ function(run what)
   endif()
 endfunction()
 
-foreach(layer core text plan kubernetes compat c_api)
+foreach(layer core text plan kubernetes operate compat c_api)
   set(source ${ROOT}/libvgpualloc/${layer})
   if(layer STREQUAL "text")
     set(source ${ROOT}/formats/text)

@@ -156,7 +156,7 @@ int main() {
     scheduler restarted{core.book.nodes()};
     for (const pod_id pod : core.book.live_pods()) {
         booking running = core.book.booking_of(pod); // what a scheduler reads from the pods' annotations
-        running.pod = restarted.pods.add(core.pods.uid_of(pod));
+        running.owner = restarted.pods.add(core.pods.uid_of(pod));
         if (const auto adopted = restarted.book.adopt(running); !adopted) return 1;
     }
     std::cout << "  adopted: " << restarted.book.live_count() << " of " << core.book.live_count() << '\n';

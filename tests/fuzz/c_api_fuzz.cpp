@@ -1,6 +1,6 @@
-// The C interface as a program uses it that makes every mistake: objects, questions and bookings in any order, on two
-// clusters, with small buffers. Every call is a status, what can be asked in two ways has one answer, and the ledger's
-// own invariants look on.
+// The C interface as a program uses it that makes every mistake: objects, questions, bookings, services of devices and
+// steps of their layouts in any order, on two clusters, with small buffers. Every call is a status, what can be asked
+// in two ways has one answer, and the ledger's own invariants look on.
 #include "fuzz.hpp"
 
 #include <array>
@@ -89,7 +89,7 @@ public:
         const std::string uid = pod_name(bytes_.below(pods + 1));
         const auto where = static_cast<std::uint32_t>(bytes_.below(nodes + 1));
         vga_answer answer{};
-        switch (bytes_.below(20)) {
+        switch (bytes_.below(24)) {
         case 0:
             tell(draw_node(bytes_, where));
             break;
@@ -143,6 +143,18 @@ public:
         case 18:
             tell(std::string(bytes_.below(40), static_cast<char>(bytes_.byte())));
             break;
+        case 19:
+            set_service(where);
+            break;
+        case 20:
+            note_layout(where);
+            break;
+        case 21:
+            cut(where);
+            break;
+        case 22:
+            plan_room(uid);
+            break;
         default:
             choose(uid);
         }
@@ -194,6 +206,84 @@ private:
         std::uint32_t limit = 0;
         std::uint64_t version = 0;
         read_text([&](vga_text* text) { return vga_node_names(main(), &limit, &version, text); });
+    }
+    [[nodiscard]] std::string device_name(std::size_t node) {
+        return "GPU-" + node_name(node) + "-" + std::to_string(1 + bytes_.below(4));
+    }
+    void set_service(std::uint32_t where) {
+        const std::string device = device_name(where);
+        const auto service = static_cast<vga_service>(bytes_.below(5));
+        const vga_status set = checked(vga_set_service(main(), where, device.c_str(), service, why()), why_);
+        vga_service now = VGA_IN_SERVICE;
+        const vga_status read = vga_get_service(main(), where, device.c_str(), &now, nullptr);
+        require(set != VGA_OK || read == VGA_OK, "a device that was ordered something is there");
+        const bool is_order = service == VGA_DRAINING || service == VGA_RECONFIGURING;
+        require(set != VGA_OK || !is_order || now == service, "an order holds");
+    }
+    void note_layout(std::uint32_t where) {
+        static const std::vector<const char*> known{"1g.5gb@0",  "1g.5gb@1",  "1g.5gb@6",  "2g.10gb@2",
+                                                    "2g.10gb@4", "3g.20gb@4", "7g.40gb@0", "1g.5gb+me@3",
+                                                    "19@5",      "3g.20gb",   "odd@x",     ""};
+        std::array<const char*, 4> instances{};
+        for (const char*& instance : instances) instance = bytes_.one_of(known);
+        const std::size_t count = bytes_.below(4);
+        const std::size_t busy = bytes_.below(3);
+        const std::string device = device_name(where);
+        checked(vga_note_layout(main(), where, device.c_str(), instances.data(), count, instances.data(), busy, why()),
+                why_);
+    }
+    /// Plans a layout, and carries out some of its steps, or other ones.
+    void cut(std::uint32_t where) {
+        static const std::vector<const char*> wanted{"1g.5gb",  "2g.10gb", "3g.20gb", "3g.20gb@4",
+                                                     "7g.40gb", "x",       nullptr};
+        static const std::vector<const char*> groups{nullptr, nullptr, "1g.5gb=7", "3g.20gb=2", "1g.5gb=2,2g.10gb=1",
+                                                     ",="};
+        const std::string device = device_name(where);
+        vga_layout_request request{};
+        request.struct_size = sizeof request;
+        request.want = bytes_.one_of(wanted);
+        request.group = bytes_.one_of(groups);
+        request.anew = bytes_.chance(2) ? 1 : 0;
+        std::array<vga_layout_step, 16> steps{};
+        std::size_t count = 0;
+        int found = 0;
+        const vga_status planned =
+            checked(vga_plan_layout(main(), where, device.c_str(), &request, steps.data(), sizeof steps[0],
+                                    bytes_.chance(8) ? 1 : steps.size(), &count, &found, why()),
+                    why_);
+        if (planned != VGA_OK) return;
+        require(found != 0 || count == 0, "where there is no way there are no steps");
+        const bool in_order = !bytes_.chance(4);
+        for (std::size_t i = 0; i < count; ++i) {
+            vga_layout_step& step = steps[in_order ? i : bytes_.below(count)];
+            if (!in_order && bytes_.chance(4)) step.start = static_cast<std::uint32_t>(bytes_.below(9));
+            const int done = bytes_.chance(6) ? 0 : 1;
+            const vga_status noted =
+                checked(vga_note_step(main(), where, device.c_str(), &step, sizeof step, done, why()), why_);
+            require(!in_order || noted == VGA_OK, "a plan can be carried out step by step");
+            if (done == 0 && noted == VGA_OK) {
+                require(vga_note_step(main(), where, device.c_str(), &step, sizeof step, 1, nullptr) == VGA_WRONG_STATE,
+                        "after a step has failed nothing is known");
+                return;
+            }
+        }
+        if (!in_order || found == 0) return;
+        require(vga_plan_layout(main(), where, device.c_str(), &request, steps.data(), sizeof steps[0], steps.size(),
+                                &count, &found, nullptr) == VGA_OK &&
+                    found == 1 && (count == 0 || request.anew != 0),
+                "what was carried out is there");
+        read_text([&](vga_text* text) { return vga_layout(main(), where, device.c_str(), text, nullptr); });
+    }
+    void plan_room(const std::string& uid) {
+        vga_room_options options{};
+        options.struct_size = sizeof options;
+        options.moves_max = static_cast<std::int64_t>(bytes_.below(4)) - 1;
+        options.downtime_max_us = -1;
+        options.steps_max = 2'000;
+        options.move_bare_pods = 1;
+        std::string room(1U << 14U, '\0');
+        vga_text text{.data = room.data(), .capacity = room.size(), .length = 0};
+        checked(vga_plan_room(main(), uid.c_str(), &options, &text, why()), why_);
     }
     void choose(const std::string& uid) {
         const std::array<std::uint32_t, 3> candidates{0, 1, static_cast<std::uint32_t>(bytes_.below(nodes + 1))};

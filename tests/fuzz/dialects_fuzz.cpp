@@ -148,7 +148,7 @@ std::optional<vgpualloc::ledger> book_of(const std::vector<device_registration>&
 void adopt(const std::vector<device_registration>& devices, const std::vector<vgpualloc::device_share>& shares) {
     auto book = book_of(devices);
     if (!book) return;
-    vgpualloc::booking running{.pod = vgpualloc::pod_id{0}};
+    vgpualloc::booking running{.owner = vgpualloc::pod_id{0}};
     running.where.node = vgpualloc::node_index{0};
     for (const vgpualloc::device_share& share : shares) running.where.shares.push_back(share);
     if (!book->adopt(std::move(running))) return;

@@ -247,7 +247,7 @@ public:
         book_.check();
     }
     void book() {
-        booking entry{.pod = pod_id{bytes_->below(6)},
+        booking entry{.owner = pod_id{bytes_->below(6)},
                       .cpu = milli_cpu{draw_amount(*bytes_)},
                       .memory = vgpualloc::bytes{draw_amount(*bytes_)},
                       .where = draw_placement(*bytes_)};

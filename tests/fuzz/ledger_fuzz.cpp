@@ -1,5 +1,6 @@
-// Programs of operations on a ledger: pods, nodes and trials, also such as no caller should try. After every step the
-// counted use is the sum of what is live; at the end the log gives the same ledger, and so do the live pods alone.
+// Programs of operations on a ledger: pods, claims, nodes and trials, also such as no caller should try. After every
+// step the counted use is the sum of what is live; at the end the log gives the same ledger, and so do the live pods
+// alone.
 #include "worlds.hpp"
 
 #include <algorithm>
@@ -13,13 +14,16 @@ namespace property = vgpualloc::property;
 using fuzzing::byte_reader;
 using fuzzing::require;
 using property::operation;
+using vgpualloc::claim_id;
 using vgpualloc::device_index;
 using vgpualloc::ledger;
 using vgpualloc::node_index;
+using vgpualloc::owner_id;
 using vgpualloc::pod_id;
 
 constexpr int operations_max = 96;
 constexpr std::uint32_t pods_max = 24;
+constexpr std::uint32_t claims_max = 6;
 constexpr int trials_deep_max = 3;
 
 class program {
@@ -44,20 +48,22 @@ private:
     }
 
     void apply(const operation& next) {
-        const pod_id pod{next.salt % pods_max, next.salt / pods_max % 2};
+        const std::uint32_t generation = next.salt / pods_max % 2;
+        const owner_id owner = next.salt % 4 == 3 ? owner_id{claim_id{next.salt / 4 % claims_max, generation}}
+                                                  : owner_id{pod_id{next.salt % pods_max, generation}};
         switch (next.kind % 12) {
         case 0:
         case 1:
         case 2:
-            return reserve(next, pod);
+            return reserve(next, owner);
         case 3:
-            return adopt(next, pod);
+            return adopt(next, owner);
         case 4:
-            return finish(pod, [](ledger& book, pod_id of) { return book.commit(of); });
+            return finish(owner, [](ledger& book, owner_id of) { return book.commit(of); });
         case 5:
-            return finish(pod, [](ledger& book, pod_id of) { return book.rollback(of); });
+            return finish(owner, [](ledger& book, owner_id of) { return book.rollback(of); });
         case 6:
-            return finish(pod, [](ledger& book, pod_id of) { return book.release(of); });
+            return finish(owner, [](ledger& book, owner_id of) { return book.release(of); });
         case 7:
             return try_out(next);
         case 8:
@@ -71,15 +77,27 @@ private:
         }
     }
 
-    [[nodiscard]] vgpualloc::booking booking_for(const operation& next, pod_id pod) const {
+    [[nodiscard]] vgpualloc::booking booking_for(const operation& next, owner_id owner) const {
         const auto& request = world_->requests[next.request % world_->requests.size()];
-        auto result = property::some_booking(book_.nodes(), request, pod, next.salt / 7);
+        auto result = property::some_booking(book_.nodes(), request, owner, next.salt / 7);
+        if (next.request % 3 == 0) name_claims(next, result);
         if (next.kind % 5 != 4 || result.where.shares.empty()) return result;
         auto& share = result.where.shares[0]; // what no caller should try
         if (next.salt % 3 == 0) share.device = other_device(result.where, next.salt % 7);
         if (next.salt % 3 == 1) share.part = vgpualloc::mig_instance{.profile = next.salt % 9, .start = next.salt % 11};
         if (next.salt % 3 == 2) result.where.node = node_index{next.salt % 9};
         return result;
+    }
+
+    /// Claims that may be live, and be on the node; mostly the node of one that is.
+    void name_claims(const operation& next, vgpualloc::booking& entry) const {
+        const auto live = book_.live_claims();
+        if (!live.empty() && next.salt % 8 != 0) {
+            entry.claims.push_back(live[next.salt / 3 % live.size()]);
+            entry.where.node = book_.booking_of(*entry.claims.begin()).where.node;
+            entry.where.shares.clear();
+        }
+        if (next.salt % 5 == 0) entry.claims.push_back(claim_id{next.salt % claims_max, next.request % 2});
     }
 
     /// That device, which may not be there, unless the container has it already: the ledger leaves that to its callers.
@@ -90,21 +108,23 @@ private:
         return device_index{number};
     }
 
-    void reserve(const operation& next, pod_id pod) {
-        const bool live = book_.is_live(pod);
-        const auto booked = book_.reserve(booking_for(next, pod));
-        require(!live || !booked, "a pod that is live is not booked again");
-        require(book_.is_live(pod) == (live || booked.has_value()), "a pod is live from its booking on");
+    void reserve(const operation& next, owner_id owner) {
+        const bool live = book_.is_live(owner);
+        const auto booked = book_.reserve(booking_for(next, owner));
+        require(!live || !booked, "an owner that is live is not booked again");
+        require(book_.is_live(owner) == (live || booked.has_value()), "an owner is live from its booking on");
     }
-    void adopt(const operation& next, pod_id pod) {
-        if (book_.adopt(booking_for(next, pod))) tolerated_ = true;
+    void adopt(const operation& next, owner_id owner) {
+        if (book_.adopt(booking_for(next, owner))) tolerated_ = true;
     }
     template <class Finish>
-    void finish(pod_id pod, Finish&& finish) {
+    void finish(owner_id owner, Finish&& finish) {
         const auto before = property::use_of(book_);
-        const bool live = book_.is_live(pod);
-        const auto result = finish(book_, pod);
-        require(live || !result, "a pod that is not live is refused");
+        const bool live = book_.is_live(owner);
+        const bool in_use = owner.is_claim() && book_.users_of(owner.claim()) > 0;
+        const auto result = finish(book_, owner);
+        require(live || !result, "an owner that is not live is refused");
+        require(!in_use || book_.is_live(owner), "a claim that pods use stays");
         if (!result) require(property::use_of(book_) == before, "what is refused changes nothing");
     }
 
@@ -177,14 +197,17 @@ private:
     }
 
     void release_all() {
-        for (const pod_id pod : book_.live_pods()) {
-            if (!book_.is_committed(pod)) require(book_.commit(pod).has_value(), "a reserved pod can be committed");
+        std::vector<owner_id> owners; // pods first: they use claims
+        for (const pod_id pod : book_.live_pods()) owners.emplace_back(pod);
+        for (const claim_id claim : book_.live_claims()) owners.emplace_back(claim);
+        for (const owner_id owner : owners) {
+            if (!book_.is_committed(owner)) require(book_.commit(owner).has_value(), "what is reserved is committed");
         }
-        for (const pod_id pod : book_.live_pods()) {
-            require(book_.release(pod).has_value(), "a committed pod can be released");
+        for (const owner_id owner : owners) {
+            require(book_.release(owner).has_value(), "what is committed can be released");
             book_.check();
         }
-        require(book_.live_count() == 0, "no pod is left");
+        require(book_.live_count() == 0, "nothing is left");
         for (const vgpualloc::host_use& host : property::use_of(book_).hosts) {
             require(host == vgpualloc::host_use{}, "no use is left on a host");
         }

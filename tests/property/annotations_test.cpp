@@ -309,7 +309,7 @@ ledger restarted(const spelling& in, const registered_cluster& of, const std::ve
     for (const bound_pod& entry : pods) {
         const auto read = in.spoken->read_assignment(entry.manifest, of.devices[entry.where.at()]);
         RC_ASSERT(read.problems.empty());
-        booking found{.pod = entry.id, .cpu = {}, .memory = {}, .where = {}};
+        booking found{.owner = entry.id, .cpu = {}, .memory = {}, .where = {}};
         found.where.node = entry.where;
         for (const device_share& share : read.shares) found.where.shares.push_back(share);
         RC_ASSERT(book.adopt(std::move(found)).has_value());

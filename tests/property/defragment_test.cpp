@@ -183,7 +183,7 @@ filled_cluster draw_filled(const bounds& most) {
         const auto places = placements_there{result.book, request, any_compromise}.all();
         if (places.empty()) continue;
         const pod_id pod{result.requests.size()};
-        const booking entry{.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = one_of(places)};
+        const booking entry{.owner = pod, .cpu = request.cpu, .memory = request.memory, .where = one_of(places)};
         RC_ASSERT(result.book.reserve(entry).has_value() && result.book.commit(pod).has_value());
         result.requests.push_back(request);
     }
@@ -205,7 +205,7 @@ filled_cluster draw_filled(const bounds& most) {
 /// stays behind.
 void expect_carried_out(filled_cluster& in, const plan::move_plan& planned) {
     const auto before = use_of(in.book);
-    const booking waiting{.pod = blocked_pod, .cpu = in.blocked.cpu, .memory = in.blocked.memory};
+    const booking waiting{.owner = blocked_pod, .cpu = in.blocked.cpu, .memory = in.blocked.memory};
     RC_ASSERT(plan::try_moves(in.book, planned, &waiting, spare_pod).has_value());
     RC_ASSERT(use_of(in.book) == before);
     trial scope{in.book};
@@ -219,7 +219,7 @@ void expect_carried_out(filled_cluster& in, const plan::move_plan& planned) {
         });
         RC_ASSERT(is_offered);
         booking copy = now;
-        copy.pod = spare_pod;
+        copy.owner = spare_pod;
         copy.where = move.to;
         RC_ASSERT(in.book.reserve(copy).has_value());
         in.book.check();

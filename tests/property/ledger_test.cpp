@@ -6,6 +6,7 @@
 
 #include "vgpualloc/core/rng.hpp"
 #include "vgpualloc/mode/all.hpp"
+#include "vgpualloc/model/trial.hpp"
 
 namespace vgpualloc::property {
 namespace {
@@ -124,6 +125,86 @@ TEST(ledger_property, reserve_then_rollback_and_reserve_commit_release_restore_t
             RC_ASSERT(use_of(book) == before);
             RC_ASSERT(book.live_count() == live && !book.is_live(pod));
         }
+    });
+}
+
+/// What is live of both kinds, shuffled.
+std::vector<booking> all_live(const ledger& book, std::uint32_t salt) {
+    std::vector<booking> live;
+    for (const pod_id pod : book.live_pods()) live.push_back(book.booking_of(pod));
+    for (const claim_id claim : book.live_claims()) live.push_back(book.booking_of(claim));
+    rng{salt}.shuffle(live);
+    return live;
+}
+
+/// One operation of pods that use claims; `next` is the number of the next pod and of the next claim.
+void apply_with_claims(const operation& what, const world& in, ledger& book, std::uint32_t& next) {
+    const auto claims = book.live_claims();
+    const auto pods = book.live_pods();
+    const auto& request = in.requests[what.request % in.requests.size()];
+    const auto before = use_of(book);
+    if (what.kind % 6 == 0 || claims.empty()) {
+        const claim_id claim{next++};
+        const booking wanted = some_booking(in.owned, request, claim, what.salt);
+        if (!book.reserve(wanted)) return;
+        for (std::size_t n = 0; n < before.hosts.size(); ++n) RC_ASSERT(book.host(node_index{n}) == before.hosts[n]);
+        if (what.salt % 3 != 0) RC_ASSERT(book.commit(claim).has_value());
+    } else if (what.kind % 6 <= 2) {
+        const pod_id pod{next++};
+        const claim_id claim = claims[what.salt % claims.size()];
+        booking user = some_booking(in.owned, request, pod, what.salt);
+        const bool beside = what.kind % 6 == 1;
+        if (beside) user.where = {.node = book.booking_of(claim).where.node, .shares = {}};
+        user.claims = {claim};
+        const std::uint32_t users = book.users_of(claim);
+        const bool is_there = user.where.node == book.booking_of(claim).where.node;
+        const auto booked = book.reserve(user);
+        RC_ASSERT(!booked || is_there);
+        RC_ASSERT(is_there || booked.error().code == rejection_code::claim_elsewhere);
+        RC_ASSERT(book.users_of(claim) == users + (booked ? 1 : 0));
+        if (booked && beside) RC_ASSERT(use_of(book).devices == before.devices);
+        if (booked && what.salt % 2 == 0) RC_ASSERT(book.commit(pod).has_value());
+    } else if (what.kind % 6 == 3 && !pods.empty()) {
+        const pod_id pod = pods[what.salt % pods.size()];
+        RC_ASSERT((book.is_committed(pod) ? book.release(pod) : book.rollback(pod)).has_value());
+    } else {
+        const claim_id claim = claims[what.salt % claims.size()];
+        const std::uint32_t users = book.users_of(claim);
+        const auto ended = book.is_committed(claim) ? book.release(claim) : book.rollback(claim);
+        RC_ASSERT(ended.has_value() == (users == 0));
+        if (!ended) RC_ASSERT(ended.error().code == rejection_code::claim_in_use && use_of(book) == before);
+    }
+}
+
+TEST(ledger_property, claims_are_counted_once_outlive_their_pods_and_can_be_rebuilt) {
+    hold("claims", [] {
+        const world in = *worlds({});
+        ledger book{in.owned};
+        std::uint32_t next = 0;
+        for (const operation& what : in.operations) {
+            const auto before = use_of(book);
+            const std::size_t live = book.live_count();
+            if (what.request % 4 == 0) { // tried first
+                std::uint32_t tried = next;
+                trial attempt{book};
+                apply_with_claims(what, in, book, tried);
+                book.check();
+            }
+            RC_ASSERT(use_of(book) == before && book.live_count() == live);
+            apply_with_claims(what, in, book, next);
+            expect_sound(book);
+        }
+        const auto replayed = ledger::rebuild(in.owned, book.log());
+        RC_ASSERT(replayed.has_value() && replayed->same_use(book));
+        const auto restarted = ledger::rebuild(book.nodes(), all_live(book, next));
+        RC_ASSERT(restarted.has_value() && use_of(*restarted) == use_of(book));
+        for (const pod_id pod : book.live_pods()) {
+            RC_ASSERT((book.is_committed(pod) ? book.release(pod) : book.rollback(pod)).has_value());
+        }
+        for (const claim_id claim : book.live_claims()) {
+            RC_ASSERT((book.is_committed(claim) ? book.release(claim) : book.rollback(claim)).has_value());
+        }
+        RC_ASSERT(use_of(book) == use_of(ledger{in.owned}));
     });
 }
 

@@ -73,7 +73,7 @@ private:
         }
         occupied_.insert(owner.name);
         const event adopted = [running](ledger& book) { return adopt(book, running); };
-        const event released = [pod = running.entry.pod](ledger& book) { return book.release(pod).has_value(); };
+        const event released = [pod = running.entry.owner](ledger& book) { return book.release(pod).has_value(); };
         chains_.push_back({adopted});
         if (natural(0, 2) > 0) return;
         chains_.back().push_back(released);

@@ -354,8 +354,12 @@ rc::Gen<world> worlds(const world_kind& kind) {
     return rc::gen::exec([kind] { return draw_world(kind); });
 }
 
-booking some_booking(const cluster& owned, const pod_request& request, pod_id pod, std::uint32_t salt) {
-    booking entry{.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = {}};
+booking some_booking(const cluster& owned, const pod_request& request, owner_id owner, std::uint32_t salt) {
+    booking entry{.owner = owner, .where = {}};
+    if (owner.is_pod()) {
+        entry.cpu = request.cpu;
+        entry.memory = request.memory;
+    }
     entry.where.node = node_index{std::size_t{salt} % owned.nodes.size()};
     const auto& devices = owned.nodes[entry.where.node.at()].devices;
     for (std::size_t c = 0; c < request.containers.size(); ++c) {

@@ -85,7 +85,8 @@ struct known_mode {
 
 /// A booking that need not fit: node and devices by `salt`, parts as the modes would cut an empty device. Respects
 /// what the ledger leaves to its callers: healthy devices, different ones within a container.
-[[nodiscard]] booking some_booking(const cluster& owned, const pod_request& request, pod_id pod, std::uint32_t salt);
+[[nodiscard]] booking some_booking(const cluster& owned, const pod_request& request, owner_id owner,
+                                   std::uint32_t salt);
 
 /// The requests of a world as a workload, the first one the most frequent.
 [[nodiscard]] workload workload_of(const world& what);

@@ -25,11 +25,12 @@ SEES = {
     "kube": ["dialect", "mode"],
     "explain": ["kube", "alloc"],
     "live": ["explain", "metrics"],             # a cluster that a scheduler follows
+    "operate": ["live", "plan"],                # layouts of GPUs step by step, room for a pod
     "compat": ["policy"],                       # compat/fgd is a set of policies
     "compat_volcano": ["dialect"],
     "compat_list": ["compat", "compat_volcano"],  # compat/all.hpp names both kinds
-    "c_api": ["live", "compat_list"],
-    "umbrella": ["live", "plan", "verify"],
+    "c_api": ["operate", "compat_list"],
+    "umbrella": ["operate", "verify"],
     "traces": ["kube", "formats"],
     "fetch": ["traces"],
     "report": ["core", "formats"],
@@ -50,6 +51,7 @@ LAYERS = {
     "core": ["core", "document", "model", "catalog", "mode", "metrics", "policy", "packing", "alloc", "verify"],
     "plan": ["plan"],
     "kubernetes": ["dialect", "kube", "explain", "live"],
+    "operate": ["operate"],
     "compat": ["compat", "compat_volcano", "compat_list"],
     "c_api": ["c_api"],
     "umbrella": ["umbrella"],

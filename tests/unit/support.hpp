@@ -67,7 +67,7 @@ inline node_index add_node(cluster& to, const std::vector<device_spec>& devices,
 [[nodiscard]] inline booking book_on(std::uint32_t pod, node_index where,
                                      std::initializer_list<device_share> shares = {}, std::int64_t cpu = 1000) {
     return {
-        .pod = pod_id{pod}, .cpu = milli_cpu{cpu}, .memory = bytes{1000}, .where = {.node = where, .shares = shares}};
+        .owner = pod_id{pod}, .cpu = milli_cpu{cpu}, .memory = bytes{1000}, .where = {.node = where, .shares = shares}};
 }
 
 /// Every policy that ships, as the command line offers them.

@@ -36,17 +36,18 @@ using vgpualloc::rejection_code;
 using vgpualloc::rejection_detail;
 using vgpualloc::c_api::give_text;
 using vgpualloc::c_api::guarded;
+using vgpualloc::c_api::is_known_size;
 using vgpualloc::c_api::on;
 using vgpualloc::c_api::outside_trials;
 using vgpualloc::c_api::refuse;
 using vgpualloc::c_api::refuse_input;
+using vgpualloc::c_api::text_or_empty;
+using vgpualloc::c_api::unknown_pod;
+using vgpualloc::c_api::wrong_item_size;
+using vgpualloc::c_api::wrong_size;
 using vgpuformats::document;
 
 namespace {
-
-vga_status unknown_pod(const char* uid, vga_text* why) {
-    return refuse(VGA_UNKNOWN_POD, why, "no pod with uid " + std::string{uid});
-}
 
 /// What is wrong with a call about a pod and a node, if its answer says so; else VGA_OK.
 vga_status status_of(live_cluster& live, const char* uid, rejection_code code, vga_text* why) {
@@ -74,8 +75,6 @@ vga_answer answer_of(const node_opinion& opinion) {
             .reason = static_cast<vga_reason>(opinion.refusal.code)};
 }
 
-std::string_view text_or_empty(const char* text) { return text == nullptr ? std::string_view{} : text; }
-
 std::optional<std::string> maybe_text(const char* text) {
     return text == nullptr ? std::nullopt : std::optional<std::string>{text};
 }
@@ -88,19 +87,6 @@ expected<live_options> read_options(const vga_options* options) {
                                          .device_config = maybe_text(options->device_config),
                                          .scheduler_config = maybe_text(options->scheduler_config)},
                                         {}, vgpualloc::all_policies());
-}
-
-/// A structure has the size that some header so far gave it, which is one.
-template <class Struct>
-bool is_known_size(const Struct* from) {
-    return from == nullptr || from->struct_size == sizeof(Struct);
-}
-
-template <class Struct>
-vga_status wrong_size(const char* name, const Struct& from, vga_text* why) {
-    return refuse(VGA_BAD_ARGUMENT, why,
-                  std::string{name} + ": struct_size: got '" + std::to_string(from.struct_size) + "', expected " +
-                      std::to_string(sizeof(Struct)));
 }
 
 vga_status pod_call(vga_cluster* cluster, const char* uid, vga_text* why,
@@ -119,12 +105,16 @@ vga_status pod_call(vga_cluster* cluster, const char* uid, vga_text* why,
     });
 }
 
+/// The answers that some header so far knows are of one size.
+bool is_known_answer(std::size_t answer_size) { return answer_size == sizeof(vga_answer); }
+
 /// Writes every node's answer to a pod; `ask(live, write)` hands them over in the order of the nodes.
 template <class Ask>
-vga_status write_answers(vga_cluster* cluster, const char* uid, vga_answer* answers, size_t capacity, size_t* count,
-                         vga_text* why, Ask&& ask) {
+vga_status write_answers(vga_cluster* cluster, const char* uid, vga_answer* answers, size_t answer_size,
+                         size_t capacity, size_t* count, vga_text* why, Ask&& ask) {
     return on(cluster, why, [&](live_cluster& live) {
         if (uid == nullptr || count == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "uid or count is NULL");
+        if (!is_known_answer(answer_size)) return wrong_item_size<vga_answer>("answers", answer_size, why);
         *count = live.book().nodes().nodes.size();
         if (capacity < *count || (answers == nullptr && *count > 0)) {
             return refuse(VGA_TOO_SMALL, why, "there are more nodes than answers have room for");
@@ -168,6 +158,7 @@ vga_status vga_cluster_new(const vga_options* options, vga_cluster** cluster, vg
         if (!live) return refuse_input(why, live.error());
         auto made = std::make_unique<vga_cluster>();
         made->live = *std::move(live);
+        made->layouts = std::make_unique<vgpualloc::operate::device_layouts>(*made->live);
         *cluster = made.release();
         return VGA_OK;
     });
@@ -253,6 +244,7 @@ vga_status vga_swap(vga_cluster* cluster, vga_cluster* other, vga_text* why) {
             return refuse(VGA_WRONG_STATE, why, "a trial is open: it has to end first");
         }
         std::swap(cluster->live, other->live);
+        std::swap(cluster->layouts, other->layouts);
         cluster->nodes_version = other->nodes_version = std::max(cluster->nodes_version, other->nodes_version) + 1;
         return VGA_OK;
     });
@@ -300,30 +292,27 @@ vga_status vga_node_names(vga_cluster* cluster, uint32_t* limit, uint64_t* versi
     });
 }
 
-vga_status vga_evaluate(vga_cluster* cluster, const char* uid, uint32_t flags, vga_answer* answers, size_t capacity,
-                        size_t* count, vga_text* why) {
+vga_status vga_evaluate_sized(vga_cluster* cluster, const char* uid, uint32_t flags, vga_answer* answers,
+                              size_t answer_size, size_t capacity, size_t* count, vga_text* why) {
     if ((flags & ~VGA_WITH_NUMBERS) != 0) return refuse(VGA_BAD_ARGUMENT, why, "flags: one that is not known");
     const bool numbers = (flags & VGA_WITH_NUMBERS) != 0;
-    return write_answers(cluster, uid, answers, capacity, count, why,
+    return write_answers(cluster, uid, answers, answer_size, capacity, count, why,
                          [&](live_cluster& live, const auto& write) { return live.evaluate(uid, numbers, write); });
 }
 
-vga_status vga_evaluate_empty(vga_cluster* cluster, const char* uid, vga_answer* answers, size_t capacity,
-                              size_t* count, vga_text* why) {
-    return write_answers(cluster, uid, answers, capacity, count, why,
+vga_status vga_evaluate_empty_sized(vga_cluster* cluster, const char* uid, vga_answer* answers, size_t answer_size,
+                                    size_t capacity, size_t* count, vga_text* why) {
+    return write_answers(cluster, uid, answers, answer_size, capacity, count, why,
                          [&](live_cluster& live, const auto& write) { return live.evaluate_empty(uid, write); });
 }
 
-vga_status vga_ask_node(vga_cluster* cluster, const char* uid, uint32_t node, vga_answer* answer, vga_text* why) {
-    return vga_ask_without(cluster, uid, node, nullptr, 0, answer, why);
-}
-
-vga_status vga_ask_without(vga_cluster* cluster, const char* uid, uint32_t node, const char* const* pods,
-                           size_t pod_count, vga_answer* answer, vga_text* why) {
+vga_status vga_ask_without_sized(vga_cluster* cluster, const char* uid, uint32_t node, const char* const* pods,
+                                 size_t pod_count, vga_answer* answer, size_t answer_size, vga_text* why) {
     return on(cluster, why, [&](live_cluster& live) {
         if (uid == nullptr || answer == nullptr || (pods == nullptr && pod_count > 0)) {
             return refuse(VGA_BAD_ARGUMENT, why, "uid, answer or pods is NULL");
         }
+        if (!is_known_answer(answer_size)) return wrong_item_size<vga_answer>("answer", answer_size, why);
         std::vector<std::string> without;
         for (const char* const pod : std::span{pods, pod_count}) without.emplace_back(text_or_empty(pod));
         const node_opinion opinion =
@@ -405,9 +394,11 @@ vga_status vga_wants_devices(vga_cluster* cluster, const char* uid, int* wants, 
     });
 }
 
-vga_status vga_reserve(vga_cluster* cluster, const char* uid, uint32_t node, vga_answer* answer, vga_text* why) {
+vga_status vga_reserve_sized(vga_cluster* cluster, const char* uid, uint32_t node, vga_answer* answer,
+                             size_t answer_size, vga_text* why) {
     return on(cluster, why, [&](live_cluster& live) {
         if (uid == nullptr || answer == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "uid or answer is NULL");
+        if (!is_known_answer(answer_size)) return wrong_item_size<vga_answer>("answer", answer_size, why);
         const node_opinion opinion = live.reserve(uid, node_index{node});
         *answer = answer_of(opinion);
         return opinion.fits() ? VGA_OK : status_of(live, uid, opinion.refusal.code, why);

@@ -14,10 +14,12 @@
 #include "vgpualloc/c_api.h"
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/live/live_cluster.hpp"
+#include "vgpualloc/operate/device_layouts.hpp"
 
 struct vga_cluster {
     std::mutex turn; ///< one call at a time
     std::unique_ptr<vgpualloc::live_cluster> live;
+    std::unique_ptr<vgpualloc::operate::device_layouts> layouts; ///< of `live`
     std::uint64_t nodes_version = 0;
 };
 
@@ -50,6 +52,33 @@ inline vga_status give_text(vga_text* to, const std::string& text) {
     if (to->data == nullptr || to->capacity <= text.size()) return VGA_TOO_SMALL;
     write_text(to, text);
     return VGA_OK;
+}
+
+inline vga_status unknown_pod(const char* uid, vga_text* why) {
+    return refuse(VGA_UNKNOWN_POD, why, "no pod with uid " + std::string{uid});
+}
+
+inline std::string_view text_or_empty(const char* text) { return text == nullptr ? std::string_view{} : text; }
+
+/// A structure has the size that some header so far gave it, which is one.
+template <class Struct>
+bool is_known_size(const Struct* from) {
+    return from == nullptr || from->struct_size == sizeof(Struct);
+}
+
+template <class Struct>
+vga_status wrong_size(const char* name, const Struct& from, vga_text* why) {
+    return refuse(VGA_BAD_ARGUMENT, why,
+                  std::string{name} + ": struct_size: got '" + std::to_string(from.struct_size) + "', expected " +
+                      std::to_string(sizeof(Struct)));
+}
+
+/// Of structures in an array: as above, told beside it.
+template <class Struct>
+vga_status wrong_item_size(const char* name, std::size_t size, vga_text* why) {
+    return refuse(VGA_BAD_ARGUMENT, why,
+                  std::string{name} + ": the size of one: got '" + std::to_string(size) + "', expected " +
+                      std::to_string(sizeof(Struct)));
 }
 
 /// Runs a call. Whatever is thrown ends here.

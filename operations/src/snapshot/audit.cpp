@@ -118,7 +118,7 @@ std::string users_of(const kube::snapshot& state, node_index where, device_index
         for (const device_share& share : booked.where.shares) {
             if (share.device != device) continue;
             const auto& spec = state.nodes().spec_of(where, device);
-            users.push_back(fmt::format("{} ({})", state.bound[booked.pod.at()].pod.full_name(),
+            users.push_back(fmt::format("{} ({})", state.bound[booked.owner.at()].pod.full_name(),
                                         vgpualloc::explaining::describe_part(spec, share.part).words));
         }
     }

@@ -8,6 +8,7 @@
 
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/kube/mobility.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/mode/factory.hpp"
 #include "vgpuformats/some_names.hpp"
@@ -286,7 +287,7 @@ private:
     [[nodiscard]] std::vector<pod_id> pods_on(node_index where) const {
         std::vector<pod_id> pods;
         for (const std::uint32_t slot : state_->book->live_on(where)) {
-            pods.push_back(state_->book->bookings()[slot].pod);
+            pods.push_back(state_->book->bookings()[slot].owner.pod());
         }
         std::ranges::sort(pods);
         return pods;
@@ -296,7 +297,7 @@ private:
     [[nodiscard]] std::set<std::string> pods_of_nodes() const {
         std::set<std::string> names;
         for (const kube::manifest& object : *objects_) {
-            if (belongs_to_its_node(object)) names.insert(kube::namespace_of(object) + "/" + object.name);
+            if (kube::belongs_to_its_node(object)) names.insert(kube::namespace_of(object) + "/" + object.name);
         }
         return names;
     }

@@ -10,7 +10,6 @@
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/plan/consolidation_bound.hpp"
-#include "vgpuops/whatif/queue.hpp"
 
 namespace vgpuops::whatif {
 
@@ -22,16 +21,6 @@ using vgpualloc::pod_id;
 using vgpualloc::unexpected;
 
 namespace {
-
-bool may_move(const kube::bound_pod& bound, const kube::manifest& object, const mobility& rules) {
-    if (bound.pod.failure || bound.pod.terminating || object.phase != "Running") return false;
-    if (belongs_to_its_node(object) || (object.controller.empty() && !rules.without_controller)) return false;
-    if (std::ranges::find(rules.namespaces_kept, bound.pod.ns) != rules.namespaces_kept.end()) return false;
-    return std::ranges::all_of(rules.labels, [&](const auto& wanted) {
-        const auto label = bound.pod.object.labels.find(wanted.first);
-        return label != bound.pod.object.labels.end() && label->second == wanted.second;
-    });
-}
 
 /// What is idle in a ledger, to the mean pod of a cluster as it was given.
 class idle_figure {
@@ -77,23 +66,6 @@ std::vector<const kube::snapshot_pod*> pods_of(const kube::snapshot& state, cons
     return pods;
 }
 
-/// A pod whose devices the kubelet chooses names no mode, so units of any GPU would do for it. It does not lose a whole
-/// GPU for a replica or an instance by a move that nobody but the plan asks for.
-void keep_modes(kube::snapshot& state) {
-    for (std::size_t i = 0; i < state.bound.size(); ++i) {
-        kube::bound_pod& bound = state.bound[i];
-        const vgpualloc::booking* const booked = state.book->find_booking(pod_id{i});
-        if (booked == nullptr || booked->where.shares.empty()) continue;
-        const vgpualloc::device_index device = booked->where.shares[0].device;
-        const auto* const spoken = state.dialects.find(state.devices[booked->where.node.at()][device.at()].dialect);
-        if (spoken == nullptr || !spoken->assigned_by_kubelet()) continue;
-        const auto mode = state.nodes().spec_of(booked->where.node, device).mode->name();
-        for (vgpualloc::device_request& container : bound.pod.request.containers) {
-            if (container.mode.empty()) container.mode = mode;
-        }
-    }
-}
-
 moves_answer begin_answer(const kube::snapshot& state, const moves_question& asked, std::size_t movable,
                           const idle_figure& idle) {
     moves_answer result;
@@ -116,7 +88,7 @@ std::int64_t least_units(const vgpualloc::ledger& book, const std::vector<plan::
 } // namespace
 
 std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                                            const mobility& rules) {
+                                            const kube::mobility& rules) {
     std::map<std::string, const kube::manifest*> by_name;
     for (const kube::manifest& object : objects) {
         if (object.kind == "Pod") by_name.emplace(kube::namespace_of(object) + "/" + object.name, &object);
@@ -124,7 +96,7 @@ std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const s
     std::vector<plan::movable_pod> result;
     for (std::size_t i = 0; i < state.bound.size(); ++i) {
         const auto object = by_name.find(state.bound[i].pod.full_name());
-        if (object == by_name.end() || !may_move(state.bound[i], *object->second, rules)) continue;
+        if (object == by_name.end() || !kube::may_move(state.bound[i], *object->second, rules)) continue;
         result.push_back({.pod = pod_id{i}, .request = &state.bound[i].pod.request});
     }
     return result;
@@ -133,7 +105,7 @@ std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const s
 expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                  const kube::snapshot_pod& pod, const moves_question& asked) {
     if (pod.failure) return unexpected(*pod.failure);
-    if (auto held = why_held_back(pod)) return unexpected(*std::move(held));
+    if (auto held = kube::why_held_back(pod)) return unexpected(*std::move(held));
     if (auto served = state.dialects.check_scheduler(pod.dialect, pod.scheduler_name); !served) {
         served.error().where = pod.place;
         return unexpected(served.error());
@@ -141,7 +113,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
     const auto movable = movable_pods(state, objects, asked.movable);
     const idle_figure idle{state};
     moves_answer result = begin_answer(state, asked, movable.size(), idle);
-    keep_modes(state);
+    kube::keep_modes(state);
     result.pod = pod.full_name();
     const auto room = plan::find_room(*state.book, pod.request, movable, asked.budget, asked.costs);
     result.steps = room ? room->steps : room.error().steps;
@@ -153,7 +125,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
     result.found = true;
     result.fewest_moves = room->fewest_moves;
     result.where = describe_placement(state, room->planned.where);
-    const vgpualloc::booking waiting{.pod = pod_id{state.bound.size()},
+    const vgpualloc::booking waiting{.owner = pod_id{state.bound.size()},
                                      .cpu = pod.request.cpu,
                                      .memory = pod.request.memory,
                                      .where = {},
@@ -168,7 +140,7 @@ moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manife
     const auto movable = movable_pods(state, objects, asked.movable);
     const idle_figure idle{state};
     moves_answer result = begin_answer(state, asked, movable.size(), idle);
-    keep_modes(state);
+    kube::keep_modes(state);
     const auto used_min_by_lp = [&] { return least_units(*state.book, movable, unit, asked.solver); };
     const plan::consolidation emptying =
         plan::consolidate(*state.book, movable, unit, asked.budget, asked.costs, used_min_by_lp);

@@ -12,6 +12,7 @@
 
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/kube/mobility.hpp"
 #include "vgpualloc/model/trial.hpp"
 
 namespace vgpuops::whatif {
@@ -24,19 +25,6 @@ using vgpualloc::pod_id;
 std::string_view to_string(pod_origin origin) noexcept {
     constexpr std::array<std::string_view, 3> names{"waits", "evicted", "added"};
     return names[static_cast<std::size_t>(origin)];
-}
-
-bool belongs_to_its_node(const kube::manifest& pod) noexcept {
-    return pod.controller == "DaemonSet" || pod.controller == "Node";
-}
-
-std::optional<error> why_held_back(const kube::snapshot_pod& pod) {
-    if (pod.gates.empty()) return std::nullopt;
-    return error{.code = vgpualloc::error_code::unsupported,
-                 .where = pod.place,
-                 .field = "spec.schedulingGates",
-                 .value = fmt::format("{}", fmt::join(pod.gates, ", ")),
-                 .expected = "none: no scheduler looks at a pod that has a gate"};
 }
 
 namespace {
@@ -53,7 +41,7 @@ std::string gang_of(const kube::snapshot_pod& pod) {
 /// Why no scheduler would place the pod, whatever is free.
 std::optional<error> why_unreadable(const kube::snapshot& state, const kube::snapshot_pod& pod) {
     if (pod.failure) return pod.failure;
-    if (auto held = why_held_back(pod)) return held;
+    if (auto held = kube::why_held_back(pod)) return held;
     auto mistaken = state.dialects.mistaken_resources(pod.object);
     if (!mistaken.empty()) {
         mistaken.front().where = pod.place + ": " + mistaken.front().where;
@@ -86,7 +74,7 @@ public:
             queued_pods& entry = add(bound.pod, pod_origin::evicted);
             entry.from = node_names[bound.node.at()];
             const auto object = by_name_.find(entry.pod.full_name());
-            if (object != by_name_.end() && belongs_to_its_node(*object->second))
+            if (object != by_name_.end() && kube::belongs_to_its_node(*object->second))
                 stay_on(entry.from, entry.pod.request);
             --running_[entry.gang];
         }
@@ -273,7 +261,7 @@ private:
         const auto& request = entry.pod.request;
         const pod_id id{next_id_++};
         const auto reserved = state_->book->reserve(
-            {.pod = id, .cpu = request.cpu, .memory = request.memory, .where = where, .tags = request.tags});
+            {.owner = id, .cpu = request.cpu, .memory = request.memory, .where = where, .tags = request.tags});
         VGA_ASSERT(reserved.has_value(), "the ledger accepts what the allocator decides");
         const auto committed = state_->book->commit(id);
         VGA_ASSERT(committed.has_value(), "a reserved pod is committed");

@@ -49,7 +49,7 @@ bool is_kept_by_cce(std::uint32_t pod, node_index where, simulation& run) {
 std::vector<std::uint32_t> lower_jobs(node_index where, std::int32_t priority, simulation& run) {
     std::vector<std::uint32_t> jobs;
     for (const std::uint32_t slot : run.book().live_on(where)) {
-        const pod_id pod = run.book().bookings()[slot].pod;
+        const pod_id pod = run.book().bookings()[slot].owner.pod();
         const std::uint32_t job = run.jobs().job_of(pod.value());
         if (run.book().is_committed(pod) && run.jobs().priority(job) < priority) jobs.push_back(job);
     }

@@ -23,7 +23,7 @@ std::vector<std::uint32_t> running_on(const ledger& book, node_index node, std::
     std::vector<std::uint32_t> pods;
     for (const std::uint32_t slot : book.live_on(node)) {
         const booking& running = book.bookings()[slot];
-        if (!device || uses(running, *device)) pods.push_back(running.pod.value());
+        if (!device || uses(running, *device)) pods.push_back(running.owner.pod().value());
     }
     return pods;
 }
@@ -49,7 +49,7 @@ std::vector<std::uint32_t> hit_by_fault_of(const ledger& book, pod_id pod) {
                     return other.device == share.device && mode_of(share.device).fault_reaches(share.part, other.part);
                 });
             if (!is_hit) continue;
-            pods.insert(running.pod.value());
+            pods.insert(running.owner.pod().value());
             if (mode_of(share.device).faults_follow_clients()) follow(running);
         }
     }

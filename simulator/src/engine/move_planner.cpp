@@ -29,7 +29,7 @@ std::vector<movable_pod> movable_pods(const room_wanted& wanted) {
     const vgpualloc::ledger& book = *wanted.book;
     for (std::size_t node = 0; node < book.nodes().nodes.size(); ++node) {
         for (const std::uint32_t slot : book.live_on(vgpualloc::node_index{node})) {
-            const vgpualloc::pod_id pod = book.bookings()[slot].pod;
+            const vgpualloc::pod_id pod = book.bookings()[slot].owner.pod();
             if (const auto* const request = wanted.movable(pod)) pods.push_back({.pod = pod, .request = request});
         }
     }
@@ -48,7 +48,7 @@ bool some_node_may_empty(const room_wanted& wanted, std::int64_t moves_max) {
             const vgpualloc::booking& running = book.bookings()[slot];
             if (running.where.shares.empty()) continue;
             ++leaving;
-            stays = stays || wanted.movable(running.pod) == nullptr;
+            stays = stays || wanted.movable(running.owner.pod()) == nullptr;
         }
         if (leaving > 0 && leaving <= moves_max && !stays) return true;
     }

@@ -104,7 +104,7 @@ start_result simulation::try_start(std::uint32_t job, const approval* approve) {
 std::uint32_t simulation::book(std::uint32_t pod, const vgpualloc::placement& where) {
     const auto& request = request_of(pod);
     const auto booked = ledger_->reserve(
-        {.pod = pod_id{pod}, .cpu = request.cpu, .memory = request.memory, .where = where, .tags = request.tags});
+        {.owner = pod_id{pod}, .cpu = request.cpu, .memory = request.memory, .where = where, .tags = request.tags});
     VGA_ASSERT(booked.has_value(), "the ledger accepts what the allocator decides");
     return booked->slot;
 }

@@ -104,7 +104,7 @@ bool simulation::can_be_done(const vgpualloc::plan::move_plan& planned, std::opt
     if (!pod) return true;
     const auto& request = request_of(*pod);
     return ledger_
-        ->reserve({.pod = pod_id{*pod},
+        ->reserve({.owner = pod_id{*pod},
                    .cpu = request.cpu,
                    .memory = request.memory,
                    .where = planned.where,
@@ -176,7 +176,7 @@ ticks simulation::copy_time(const vgpualloc::plan::pod_move& move) const {
 bool simulation::begin_copy(room_plan& active, const vgpualloc::plan::pod_move& move) {
     const bool same_node = move.to.node == move.from.node;
     const booking& running = ledger_->booking_of(move.pod);
-    booking copy{.pod = pod_id{active.copy_number.value_or(0)}, .where = move.to};
+    booking copy{.owner = pod_id{active.copy_number.value_or(0)}, .where = move.to};
     if (!same_node) copy.cpu = running.cpu;
     if (!same_node) copy.memory = running.memory;
     if (!is_free(*ledger_, move.to, copy.cpu, copy.memory)) return false;
@@ -185,7 +185,7 @@ bool simulation::begin_copy(room_plan& active, const vgpualloc::plan::pod_move& 
     }
     active.copy_number = free_copies_.back();
     free_copies_.pop_back();
-    copy.pod = pod_id{*active.copy_number};
+    copy.owner = pod_id{*active.copy_number};
     const auto booked = ledger_->adopt(std::move(copy));
     VGA_ASSERT(booked.has_value(), "a free place takes a copy");
     update_node(move.to.node);
@@ -295,7 +295,7 @@ void simulation::complete(std::uint32_t number) {
         return;
     }
     const auto booked = ledger_->adopt(
-        {.pod = pod_id{pod}, .cpu = request.cpu, .memory = request.memory, .where = where, .tags = request.tags});
+        {.owner = pod_id{pod}, .cpu = request.cpu, .memory = request.memory, .where = where, .tags = request.tags});
     VGA_ASSERT(booked.has_value(), "a free place takes a pod");
     const bool took_time = !close_plan(number).closed.empty();
     --waiting_;

@@ -200,7 +200,7 @@ expected<vgpualloc::placed_pod, rejection_code> volcano_placer::place(std::uint3
     if (const auto code = find_candidates(pod); code != rejection_code::none) return unexpected(code);
     if (!asks_for_devices(pod)) {
         const auto first = std::ranges::find(candidates_, true) - candidates_.begin();
-        return book({.pod = pod_id{pod},
+        return book({.owner = pod_id{pod},
                      .cpu = request_of(pod).cpu,
                      .memory = request_of(pod).memory,
                      .where = {.node = node_index{static_cast<std::size_t>(first)}, .shares = {}},
@@ -230,7 +230,7 @@ vgpualloc::booking volcano_placer::read_back(std::uint32_t pod, vgpualloc::kuber
     }
     const vgpualloc::pod_request& request = request_of(pod);
     auto assignment = spoken.read_assignment(bound, registered);
-    vgpualloc::booking given{.pod = pod_id{pod},
+    vgpualloc::booking given{.owner = pod_id{pod},
                              .cpu = request.cpu,
                              .memory = request.memory,
                              .where = {.node = where, .shares = {}},
@@ -261,7 +261,7 @@ vgpualloc::booking volcano_placer::read_back(std::uint32_t pod, vgpualloc::kuber
 vgpualloc::placed_pod volcano_placer::book(vgpualloc::booking given) {
     auto adopted = ledger_->adopt(given);
     if (!adopted) {
-        auto& devices = given_beyond_.not_counted[given.pod.value()];
+        auto& devices = given_beyond_.not_counted[static_cast<std::uint32_t>(given.owner.at())];
         for (const device_share& share : given.where.shares) devices.push_back(share.device);
         given.where.shares.clear();
         adopted = ledger_->adopt(given);

@@ -170,7 +170,7 @@ public:
         ticks now;
         for (std::size_t i = 0; i < log.events.size(); ++i) {
             const vgpualloc::ledger_event& event = log.events[i];
-            if (event.undone || event.undoes || !vgpualloc::is_of_pod(event.kind)) continue;
+            if (event.undone || event.undoes || !vgpualloc::is_of_booking(event.kind)) continue;
             now = times.time_of(book_.first_event() + i);
             span_range& spans = open[event.subject];
             if (vgpualloc::books(event.kind)) {
@@ -203,7 +203,7 @@ private:
 
     span_range begin(const vgpualloc::booking& entry, ticks now) {
         const span_range none;
-        const std::size_t pod = entry.pod.at();
+        const std::size_t pod = entry.owner.at();
         const std::uint32_t row = row_of_[entry.where.node.at()];
         if (pod >= input_.pods.size() || pod % kept_of_ != 0 || row == not_listed) return none;
         // One span for each device, however many containers of the pod are on it.

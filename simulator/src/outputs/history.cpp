@@ -138,7 +138,7 @@ private:
             history_event event = event_on(node, device);
             event.kind = is_taken ? history_event_kind::part_taken : history_event_kind::part_given_back;
             event.part = kind.part_of(share.part);
-            event.part.label = label_of(kind, share.part, entry.pod);
+            event.part.label = label_of(kind, share.part, entry.owner.pod());
             event.used_milli = static_cast<std::int32_t>(spec.mode->used(spec, state).count());
             event.stranded = kind.stranded(state);
             if (event.node != absent) history_.events.push_back(event);

@@ -226,7 +226,7 @@ TEST(allocator_changes, a_pod_that_cannot_be_booked_is_refused) {
     const request_id id = here.decider.intern(pod({want(1, 1)})).value();
     const auto placed = here.decider.place(here.book, pod_id{1, 1}, id);
     ASSERT_TRUE(placed.has_value());
-    EXPECT_EQ(here.book.find_booking(placed->booking)->pod, (pod_id{1, 1}));
+    EXPECT_EQ(here.book.find_booking(placed->booking)->owner, (pod_id{1, 1}));
     EXPECT_EQ(here.decider.place(here.book, pod_id{1, 1}, id).error().main_code(), pod_is_live);
     ASSERT_TRUE(here.book.release(pod_id{1, 1}));
     EXPECT_EQ(here.decider.place(here.book, pod_id{1}, id).error().main_code(), pod_not_known);

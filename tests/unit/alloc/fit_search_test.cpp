@@ -38,7 +38,7 @@ public:
         where.shares.push_back({.container = 0,
                                 .device = device_index{device},
                                 .part = slice{.memory = mib{memory}, .cores = core_percent{cores}}});
-        ASSERT_TRUE(book_->reserve({.pod = pod_id{pods_}, .cpu = {}, .memory = {}, .where = where, .tags = {}}));
+        ASSERT_TRUE(book_->reserve({.owner = pod_id{pods_}, .cpu = {}, .memory = {}, .where = where, .tags = {}}));
         ASSERT_TRUE(book_->commit(pod_id{pods_++}));
     }
     /// The devices by container and the place of each instance, or nothing; the same from both decision paths.

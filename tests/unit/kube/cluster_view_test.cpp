@@ -136,7 +136,7 @@ kube::cluster_view with_reservation() {
     view.upsert(object(pod("p", vgpu(1, 3000))));
     const auto waits = view.pod("ns/p");
     EXPECT_TRUE(waits.has_value());
-    vgpualloc::booking decided{.pod = view.id_of("ns/p"),
+    vgpualloc::booking decided{.owner = view.id_of("ns/p"),
                                .cpu = waits->request.cpu,
                                .memory = waits->request.memory,
                                .where = {.node = view.book().find_node("n0"), .shares = {}},

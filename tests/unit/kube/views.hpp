@@ -54,7 +54,7 @@ inline std::string difference(vgpualloc::kube::cluster_view& view, const vgpuall
             expected_book.nodes().nodes[expected_booking.where.node.at()].name) {
             return "the node of " + name;
         }
-        held.pod = expected_booking.pod;
+        held.owner = expected_booking.owner;
         held.where.node = expected_booking.where.node;
         if (held != expected_booking) return "the booking of " + name;
     }

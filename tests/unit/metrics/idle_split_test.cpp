@@ -99,7 +99,7 @@ TEST(idle_split, of_use_is_what_placing_such_pods_takes) {
             const auto where = decider.decide(*decider.intern(request));
             if (!where) return false;
             EXPECT_TRUE(
-                book.reserve({.pod = pod_id{next}, .cpu = request.cpu, .memory = request.memory, .where = *where}) &&
+                book.reserve({.owner = pod_id{next}, .cpu = request.cpu, .memory = request.memory, .where = *where}) &&
                 book.commit(pod_id{next}));
             ++next;
             return true;

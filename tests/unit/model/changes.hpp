@@ -58,7 +58,7 @@ inline void describe_n0(ledger& book, const std::vector<std::string>& uuids, std
         {"release from n2", [](ledger& book) { static_cast<void>(book.release(pod_id{5})); }},
         {"book again with another generation",
          [](ledger& book) {
-             static_cast<void>(book.adopt({.pod = pod_id{1, 1},
+             static_cast<void>(book.adopt({.owner = pod_id{1, 1},
                                            .cpu = milli_cpu{1},
                                            .memory = bytes{1},
                                            .where = {.node = node_index{1}, .shares = {}}}));

@@ -41,11 +41,12 @@ std::size_t free_places(ledger& book) {
 
 TEST(ledger_event, every_kind_is_of_a_pod_a_node_or_a_trial) {
     for (const auto kind : {reserve, commit, rollback, release, adopt})
-        EXPECT_TRUE(is_of_pod(kind) && !is_of_node(kind));
+        EXPECT_TRUE(is_of_booking(kind) && !is_of_node(kind));
     for (const auto kind : {node_added, node_changed, node_removed, service_changed}) {
-        EXPECT_TRUE(is_of_node(kind) && !is_of_pod(kind));
+        EXPECT_TRUE(is_of_node(kind) && !is_of_booking(kind));
     }
-    for (const auto kind : {trial_begun, trial_kept, trial_undone}) EXPECT_FALSE(is_of_node(kind) || is_of_pod(kind));
+    for (const auto kind : {trial_begun, trial_kept, trial_undone})
+        EXPECT_FALSE(is_of_node(kind) || is_of_booking(kind));
     EXPECT_TRUE(books(reserve) && books(adopt) && gives_back(rollback) && gives_back(release));
     EXPECT_FALSE(books(commit) || gives_back(commit) || books(release) || gives_back(reserve));
 }
@@ -59,7 +60,7 @@ TEST(ledger_log, a_checkpoint_drops_what_was_read_and_keeps_the_numbers) {
     EXPECT_EQ(book.next_event(), 10U);
     EXPECT_EQ(book.events().size(), 6U);
     EXPECT_EQ(book.event(9).kind, commit);
-    EXPECT_EQ(book.bookings()[book.event(4).subject].pod, pod_id{4});
+    EXPECT_EQ(book.bookings()[book.event(4).subject].owner, pod_id{4});
     book.checkpoint(2);
     EXPECT_EQ(book.first_event(), 4U) << "it was read further before";
     book.checkpoint(100);
@@ -93,14 +94,14 @@ TEST(ledger_log, the_place_of_a_booking_is_used_again_with_another_generation) {
     ASSERT_TRUE(book.rollback(pod_id{1}));
     const booking_id second = place(book, 1);
     EXPECT_NE(second.slot, first.slot) << "the log still names the first";
-    EXPECT_EQ(book.find_booking(first)->pod, pod_id{1});
+    EXPECT_EQ(book.find_booking(first)->owner, pod_id{1});
     cut(book);
     EXPECT_NE(book.find_booking(first), nullptr) << "until another booking takes its place";
     const booking_id third = place(book, 3);
     EXPECT_EQ(third.slot, first.slot);
     EXPECT_NE(third.generation, first.generation);
     EXPECT_EQ(book.find_booking(first), nullptr);
-    EXPECT_EQ(book.find_booking(third)->pod, pod_id{3});
+    EXPECT_EQ(book.find_booking(third)->owner, pod_id{3});
     EXPECT_EQ(book.find_booking(second), book.find_booking(pod_id{1})) << "a live booking is not touched";
     EXPECT_EQ(book.find_booking(booking_id{.slot = 99}), nullptr);
 }
@@ -124,7 +125,7 @@ TEST(ledger_log, nothing_grows_over_a_long_life) {
     std::size_t events = 0;
     for (std::uint32_t step = 0; step < 100'000; ++step) {
         const pod_id pod{step % pods_at_once, step / pods_at_once};
-        ASSERT_TRUE(book.reserve({.pod = pod,
+        ASSERT_TRUE(book.reserve({.owner = pod,
                                   .cpu = milli_cpu{1},
                                   .memory = bytes{1},
                                   .where = {.node = node_index{0}, .shares = {share_of_device(0, part(1))}}}));

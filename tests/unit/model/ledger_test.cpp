@@ -135,7 +135,7 @@ TEST_F(ledger_test, is_rebuilt_from_its_log_and_from_live_bookings_in_any_order)
     EXPECT_FALSE(replayed.same_use(*book)) << "one pod is only reserved there";
     do {
         EXPECT_TRUE(ledger::rebuild(owned, live).value().same_use(*book));
-    } while (std::ranges::next_permutation(live, {}, &booking::pod).found);
+    } while (std::ranges::next_permutation(live, {}, &booking::owner).found);
 }
 
 TEST_F(ledger_test, same_use_sees_other_pods_placements_and_amounts) {
@@ -158,7 +158,7 @@ TEST_F(ledger_test, a_log_that_cannot_be_is_refused_with_its_event) {
     booking elsewhere = book_on(3, node_index{2U});
     booking negative = book_on(3, where, {}, -1);
     booking nobody = book_on(3, where);
-    nobody.pod = pod_id{};
+    nobody.owner = pod_id{};
     const std::vector<booking> bookings{book_on(0, where, {share_of_device(2, whole_device{})}),
                                         book_on(1, where, {share_of_device(2, whole_device{})}), elsewhere, negative,
                                         nobody};
@@ -204,7 +204,7 @@ TEST_F(ledger_test, misuse_is_a_value_and_changes_nothing) {
     EXPECT_EQ(code(book->reserve(book_on(2, node_index{9}))), node_not_known);
     EXPECT_EQ(code(book->reserve(book_on(2, where, {}, -5))), amount_not_valid);
     booking nobody = book_on(2, where);
-    nobody.pod = pod_id{};
+    nobody.owner = pod_id{};
     EXPECT_EQ(code(book->reserve(nobody)), pod_not_known);
     EXPECT_EQ(code(book->release(one)), pod_not_known) << "it is only reserved";
     EXPECT_EQ(code(book->commit(pod_id{2})), pod_not_known);
@@ -215,7 +215,7 @@ TEST_F(ledger_test, misuse_is_a_value_and_changes_nothing) {
     EXPECT_EQ(code(book->rollback(one)), pod_not_known);
     ASSERT_TRUE(book->release(one));
     EXPECT_EQ(code(book->release(one)), pod_not_known) << "an event that comes twice";
-    ASSERT_TRUE(book->reserve({.pod = pod_id{1, 7}, .where = {.node = where, .shares = {}}}));
+    ASSERT_TRUE(book->reserve({.owner = pod_id{1, 7}, .where = {.node = where, .shares = {}}}));
     EXPECT_EQ(code(book->commit(one)), pod_not_known) << "the number is another pod's now";
     ASSERT_TRUE(book->rollback(pod_id{1, 7}));
     EXPECT_EQ(code(book->reserve(book_on(1, where))), pod_not_known) << "a late event of the pod that had it before";
@@ -261,7 +261,7 @@ TEST_F(ledger_test, a_pod_that_asks_for_nothing_fits_on_a_host_that_is_too_full)
     node smaller = book->nodes().nodes[where.at()];
     smaller.memory = bytes{100};
     ASSERT_TRUE(book->update_node(where, smaller));
-    modest.pod = pod_id{4};
+    modest.owner = pod_id{4};
     EXPECT_EQ(book->reserve(modest).error(), (rejection_detail{insufficient_memory, 1000, -2900}));
     modest.memory = bytes{0};
     EXPECT_TRUE(book->reserve(modest));

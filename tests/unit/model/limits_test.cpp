@@ -90,7 +90,7 @@ TEST(limits, the_ledger_takes_no_amount_and_no_pod_beyond_them) {
     booking entry = book_on(1, node_index{0}, {}, host_cpu_max.count());
     entry.memory = host_memory_max;
     EXPECT_EQ(code(entry), rejection_code::none);
-    entry.pod = pod_id{2};
+    entry.owner = pod_id{2};
     entry.memory = bytes{-1};
     EXPECT_EQ(code(entry), rejection_code::amount_not_valid);
     entry.memory = host_memory_max + bytes{1};

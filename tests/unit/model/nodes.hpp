@@ -82,7 +82,7 @@ struct ledger_image {
                          .devices_over = {},
                          .is_found = book.find_node(book.nodes().nodes[i].name) == where};
         for (const std::uint32_t slot : book.live_on(where)) owner.bookings.push_back(book.bookings()[slot]);
-        std::ranges::sort(owner.bookings, {}, &booking::pod);
+        std::ranges::sort(owner.bookings, {}, &booking::owner);
         for (std::size_t device = 0; device < owner.devices.size(); ++device) {
             owner.devices_over.push_back(book.is_overcommitted(where, device_index{device}));
         }

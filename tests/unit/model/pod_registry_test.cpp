@@ -45,7 +45,7 @@ TEST(pod_registry, who_still_has_an_old_number_is_refused_by_the_ledger) {
     owned.nodes = {node_with("n", {})};
     ledger book{std::move(owned)};
     const auto reserve = [&](pod_id pod) {
-        return book.reserve({.pod = pod, .cpu = {}, .memory = {}, .where = {.node = node_index{0}, .shares = {}}});
+        return book.reserve({.owner = pod, .cpu = {}, .memory = {}, .where = {.node = node_index{0}, .shares = {}}});
     };
     const pod_id late = pods.add("a");
     ASSERT_TRUE(reserve(late));

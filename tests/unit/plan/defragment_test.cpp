@@ -23,7 +23,7 @@ struct moving_cluster {
     /// A pod with slices of so many MiB of these devices of a node.
     pod_id run(const pod_request& request, std::size_t node, const std::vector<std::size_t>& devices) {
         const pod_id pod{requests.size()};
-        booking entry{.pod = pod,
+        booking entry{.owner = pod,
                       .cpu = request.cpu,
                       .memory = request.memory,
                       .where = {.node = node_index{node}, .shares = {}}};
@@ -40,7 +40,7 @@ struct moving_cluster {
         return find_room(book, blocked, movable, budget);
     }
     void expect_carried_out(const move_plan& planned, const pod_request& blocked) {
-        const booking waiting{.pod = pod_id{900}, .cpu = blocked.cpu, .memory = blocked.memory};
+        const booking waiting{.owner = pod_id{900}, .cpu = blocked.cpu, .memory = blocked.memory};
         EXPECT_TRUE(try_moves(book, planned, &waiting, pod_id{901}).has_value());
     }
 
@@ -216,7 +216,7 @@ TEST(find_room, mig_instances_leave_a_gpu_for_a_large_one) {
         for (std::uint32_t start = 0; start < 2; ++start) {
             const pod_id pod{on.requests.size()};
             booking entry{
-                .pod = pod, .cpu = small.cpu, .memory = small.memory, .where = {.node = node_index{0}, .shares = {}}};
+                .owner = pod, .cpu = small.cpu, .memory = small.memory, .where = {.node = node_index{0}, .shares = {}}};
             entry.where.shares.push_back(test::share_of_device(device, mig_instance{.profile = 0, .start = start}));
             ASSERT_TRUE(on.book.reserve(entry) && on.book.commit(pod));
             on.requests.push_back(std::make_unique<pod_request>(small));
@@ -374,7 +374,7 @@ struct scattered_slices {
             const pod_id pod{on.requests.size()};
             auto request = test::pod({want(1, part.memory.count(), part.cores.count())}, 0);
             booking entry{
-                .pod = pod, .cpu = {}, .memory = {}, .where = {.node = node_index{place / devices}, .shares = {}}};
+                .owner = pod, .cpu = {}, .memory = {}, .where = {.node = node_index{place / devices}, .shares = {}}};
             entry.where.shares.push_back(test::share_of_device(place % devices, part));
             EXPECT_TRUE(on.book.reserve(entry) && on.book.commit(pod));
             on.requests.push_back(std::make_unique<pod_request>(std::move(request)));

@@ -84,7 +84,8 @@ public:
         request->memory = {};
         if (pod.zone != 0) request->rules.node_selector = {{"zone", std::to_string(pod.zone)}};
         const pod_id id{pods_.size()};
-        booking entry{.pod = id, .cpu = request->cpu, .memory = {}, .where = {.node = node_index{node}, .shares = {}}};
+        booking entry{
+            .owner = id, .cpu = request->cpu, .memory = {}, .where = {.node = node_index{node}, .shares = {}}};
         for (const std::size_t device : chosen) {
             const slice part{.memory = mib{pod.memory}, .cores = core_percent{pod.cores}};
             entry.where.shares.push_back(test::share_of_device(device, part));

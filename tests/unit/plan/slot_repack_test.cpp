@@ -42,7 +42,7 @@ struct crowd {
         for (const pod_move& move : plan.moves) {
             ASSERT_EQ(book.booking_of(move.pod).where, move.from);
             booking copy = book.booking_of(move.pod);
-            copy.pod = pod_id{pods++};
+            copy.owner = pod_id{pods++};
             copy.cpu = {}; // both are the same pod
             copy.memory = {};
             copy.where = move.to;
@@ -50,7 +50,7 @@ struct crowd {
             ASSERT_EQ(verify::first_violation(book), "");
             const booking old = book.booking_of(move.pod);
             book.release(move.pod);
-            book.rollback(copy.pod);
+            book.rollback(copy.owner);
             booking moved = old;
             moved.where = move.to;
             ASSERT_TRUE(book.reserve(moved));

@@ -28,7 +28,7 @@ struct running_cluster {
     /// On the first devices of the node, from `device` on, that take the pod. Whether there are such devices.
     bool run(const pod_request& request, std::size_t node, std::size_t device, bool moves = true) {
         const node_index where{node};
-        booking entry{.pod = pod_id{requests.size()},
+        booking entry{.owner = pod_id{requests.size()},
                       .cpu = request.cpu,
                       .memory = request.memory,
                       .where = {.node = where, .shares = {}}};
@@ -44,9 +44,9 @@ struct running_cluster {
         }
         if (std::ssize(entry.where.shares) < container.count) return false;
         if (why_not_host(request.rules, book.nodes().nodes[node].host, "") != rejection_code::none) return false;
-        if (!book.reserve(entry) || !book.commit(entry.pod)) return false;
+        if (!book.reserve(entry) || !book.commit(entry.owner)) return false;
         requests.push_back(std::make_unique<pod_request>(request));
-        if (moves) movable.push_back({.pod = entry.pod, .request = requests.back().get()});
+        if (moves) movable.push_back({.pod = entry.owner.pod(), .request = requests.back().get()});
         return true;
     }
     [[nodiscard]] std::int64_t least(emptied_unit unit) const {

@@ -11,7 +11,8 @@
  * texts are written into the caller's buffers (vga_text), and the library retains nothing passed in.
  *
  * Structures begin with `struct_size`, which the caller sets to sizeof the structure as its compiler knows it, so that
- * later versions may add fields at the end. The library rejects a size that neither its own header nor an older one
+ * later versions may add fields at the end. Those that come in arrays have none: the call is told the size of one,
+ * which the functions in this header fill in. The library rejects a size that neither its own header nor an older one
  * defines.
  *
  * Threads. Any number of threads may use a cluster; its calls run one at a time. vga_explain and vga_metrics block
@@ -159,23 +160,49 @@ typedef struct vga_answer {
 /** Flags of vga_evaluate. */
 #define VGA_WITH_NUMBERS 1u /**< wanted and available of nodes that refuse: takes a closer look at each of them */
 
+/* What the functions of these names below call, with the size of an answer as the program knows it. */
+VGA_API vga_status vga_evaluate_sized(vga_cluster* cluster, const char* uid, uint32_t flags, vga_answer* answers,
+                                      size_t answer_size, size_t capacity, size_t* count, vga_text* why);
+VGA_API vga_status vga_evaluate_empty_sized(vga_cluster* cluster, const char* uid, vga_answer* answers,
+                                            size_t answer_size, size_t capacity, size_t* count, vga_text* why);
+VGA_API vga_status vga_ask_without_sized(vga_cluster* cluster, const char* uid, uint32_t node, const char* const* pods,
+                                         size_t pod_count, vga_answer* answer, size_t answer_size, vga_text* why);
+VGA_API vga_status vga_reserve_sized(vga_cluster* cluster, const char* uid, uint32_t node, vga_answer* answer,
+                                     size_t answer_size, vga_text* why);
+
+#ifndef VGA_SYMBOLS_ONLY /* the library has functions of these names too, for programs of older headers */
 /** Every node's answer to a pod that waits, by number of the node, also of numbers that no node has. `answers` has room
  * for `capacity` of them. Written: `count`, how many there are. Errors: VGA_UNKNOWN_POD, VGA_TOO_SMALL, VGA_BAD_INPUT
  * for a pod that no scheduler can serve, with the reason. */
-VGA_API vga_status vga_evaluate(vga_cluster* cluster, const char* uid, uint32_t flags, vga_answer* answers,
-                                size_t capacity, size_t* count, vga_text* why);
-/** One node's answer, with numbers. Errors: VGA_UNKNOWN_POD, VGA_UNKNOWN_NODE, VGA_BAD_INPUT as above. */
-VGA_API vga_status vga_ask_node(vga_cluster* cluster, const char* uid, uint32_t node, vga_answer* answer,
-                                vga_text* why);
-/** One node's answer if these pods had nothing. Pods that are not known or have nothing do not count. Nothing has
- * happened afterwards. Errors: as above. */
-VGA_API vga_status vga_ask_without(vga_cluster* cluster, const char* uid, uint32_t node, const char* const* pods,
-                                   size_t pod_count, vga_answer* answer, vga_text* why);
+static inline vga_status vga_evaluate(vga_cluster* cluster, const char* uid, uint32_t flags, vga_answer* answers,
+                                      size_t capacity, size_t* count, vga_text* why) {
+    return vga_evaluate_sized(cluster, uid, flags, answers, sizeof(vga_answer), capacity, count, why);
+}
+/** One node's answer if these pods had nothing, with numbers. Pods that are not known or have nothing do not count.
+ * Nothing has happened afterwards. Errors: VGA_UNKNOWN_POD, VGA_UNKNOWN_NODE, VGA_BAD_INPUT as above. */
+static inline vga_status vga_ask_without(vga_cluster* cluster, const char* uid, uint32_t node, const char* const* pods,
+                                         size_t pod_count, vga_answer* answer, vga_text* why) {
+    return vga_ask_without_sized(cluster, uid, node, pods, pod_count, answer, sizeof(vga_answer), why);
+}
+/** One node's answer, with numbers. Errors: as above. */
+static inline vga_status vga_ask_node(vga_cluster* cluster, const char* uid, uint32_t node, vga_answer* answer,
+                                      vga_text* why) {
+    return vga_ask_without(cluster, uid, node, NULL, 0, answer, why);
+}
 /** Every node's answer if no pod had anything there, with numbers: whether evicting pods could make room. Written as by
  * vga_evaluate. Nodes that differ in nothing but names are asked once. Nothing has happened afterwards. Errors: those
  * of vga_evaluate. */
-VGA_API vga_status vga_evaluate_empty(vga_cluster* cluster, const char* uid, vga_answer* answers, size_t capacity,
-                                      size_t* count, vga_text* why);
+static inline vga_status vga_evaluate_empty(vga_cluster* cluster, const char* uid, vga_answer* answers, size_t capacity,
+                                            size_t* count, vga_text* why) {
+    return vga_evaluate_empty_sized(cluster, uid, answers, sizeof(vga_answer), capacity, count, why);
+}
+/** Books a pod that waits on the devices of a node that the policy prefers there, if it fits: answer->reason is then
+ * VGA_FITS. Errors: VGA_UNKNOWN_POD, VGA_UNKNOWN_NODE, VGA_WRONG_STATE if it has something, VGA_BAD_INPUT as above. */
+static inline vga_status vga_reserve(vga_cluster* cluster, const char* uid, uint32_t node, vga_answer* answer,
+                                     vga_text* why) {
+    return vga_reserve_sized(cluster, uid, node, answer, sizeof(vga_answer), why);
+}
+#endif
 /** Of candidates the one where the pod goes. `found` is 1, or 0 if it fits on none of them. Errors: as above. */
 VGA_API vga_status vga_choose(vga_cluster* cluster, const char* uid, const uint32_t* nodes, size_t node_count,
                               uint32_t* node, int* found, vga_text* why);
@@ -204,9 +231,6 @@ VGA_API vga_status vga_reading_version(vga_cluster* cluster, uint64_t* version);
 /** Written: 1 if the pod asks for devices, also where its request cannot be read; 0 if it asks for none. Errors:
  * VGA_UNKNOWN_POD. */
 VGA_API vga_status vga_wants_devices(vga_cluster* cluster, const char* uid, int* wants, vga_text* why);
-/** Books a pod that waits on the devices of a node that the policy prefers there, if it fits: answer->reason is then
- * VGA_FITS. Errors: VGA_UNKNOWN_POD, VGA_UNKNOWN_NODE, VGA_WRONG_STATE if it has something, VGA_BAD_INPUT as above. */
-VGA_API vga_status vga_reserve(vga_cluster* cluster, const char* uid, uint32_t node, vga_answer* answer, vga_text* why);
 /** A reserved pod is bound now. Errors of these five: VGA_UNKNOWN_POD, VGA_WRONG_STATE. */
 VGA_API vga_status vga_commit(vga_cluster* cluster, const char* uid, vga_text* why);
 /** Takes a reservation back: the cluster is exactly as before. */
@@ -224,6 +248,87 @@ VGA_API vga_status vga_resume(vga_cluster* cluster, const char* uid, vga_text* w
  * dialect than the pod's and for those of a node that is gone, VGA_TOO_SMALL. */
 VGA_API vga_status vga_annotations(vga_cluster* cluster, const char* uid, int64_t unix_ns, vga_text* json,
                                    vga_text* why);
+
+/* ---- devices: for who operates them on a node. A device is named by its uuid; of one that is not there VGA_BAD_INPUT
+ */
+
+typedef enum vga_service {
+    VGA_IN_SERVICE = 0,
+    VGA_DRAINING = 1,     /**< it keeps what it has and gets nothing new */
+    VGA_FAILED = 2,       /**< broken, or registered as not healthy */
+    VGA_RECONFIGURING = 3 /**< as draining, while its layout is changed */
+} vga_service;
+
+/** Takes a device out of service or puts it back. VGA_DRAINING and VGA_RECONFIGURING stay, whatever objects say, until
+ * this call ends them or the node goes; with VGA_IN_SERVICE the device is as its node's object says. That it has failed
+ * holds until that object changes. Errors: VGA_UNKNOWN_NODE, VGA_BAD_INPUT, VGA_BAD_ARGUMENT for another number. */
+VGA_API vga_status vga_set_service(vga_cluster* cluster, uint32_t node, const char* device, vga_service service,
+                                   vga_text* why);
+VGA_API vga_status vga_get_service(vga_cluster* cluster, uint32_t node, const char* device, vga_service* service,
+                                   vga_text* why);
+
+/** What the driver has cut a MIG GPU into: instances as PROFILE@START ("3g.20gb@4", start in memory slices), and of
+ * these the ones that are in use. In the place of all that was noted of it before. Which instances pods were given the
+ * cluster knows itself, but for GPUs that are cut by geometry groups. Errors: VGA_UNKNOWN_NODE; VGA_BAD_INPUT for a
+ * device that is not shared as mig, a model that the catalog does not have, and instances that cannot exist together.
+ */
+VGA_API vga_status vga_note_layout(vga_cluster* cluster, uint32_t node, const char* device,
+                                   const char* const* instances, size_t instance_count, const char* const* busy,
+                                   size_t busy_count, vga_text* why);
+/** The instances that exist, and those that pods were given and that do not exist yet: JSON, docs/embedding.md has its
+ * members. Errors: as above, VGA_TOO_SMALL; VGA_WRONG_STATE after a step has failed, until vga_note_layout. */
+VGA_API vga_status vga_layout(vga_cluster* cluster, uint32_t node, const char* device, vga_text* json, vga_text* why);
+
+typedef enum vga_step_kind {
+    VGA_DESTROY_INSTANCE = 0, /**< with its compute instances */
+    VGA_CREATE_INSTANCE = 1   /**< and a compute instance of all of it */
+} vga_step_kind;
+
+/** One step as the driver wants it: nvmlDeviceCreateGpuInstanceWithPlacement takes profile_id and {start, size}. */
+typedef struct vga_layout_step {
+    uint32_t kind; /**< vga_step_kind */
+    uint32_t profile_id;
+    uint32_t start;   /**< in memory slices */
+    uint32_t size;    /**< likewise */
+    int64_t takes_us; /**< what the plan takes it to last */
+    char profile[32]; /**< the profile's name */
+} vga_layout_step;
+
+/** One of `want` and `group`; the other is NULL. */
+typedef struct vga_layout_request {
+    size_t struct_size;
+    const char* want;  /**< PROFILE: a free instance of it; PROFILE@START: this one, as of a pod that was given it */
+    const char* group; /**< PROFILE=COUNT,…: exactly these instances, on a GPU that nobody uses */
+    int anew;          /**< of a group: 1, so that no instance of the old one stays */
+} vga_layout_request;
+
+/** The cheapest steps to a layout, one after the other. No instance in use is touched, and no place that a pod was
+ * given is taken. `steps` has room for `capacity` of `step_size` bytes each (sizeof(vga_layout_step)). Written:
+ * `found`, 0 if there is no way, and `count`, how many there are; 0 if it is there already. Nothing has happened
+ * afterwards. Errors: those of vga_layout. */
+VGA_API vga_status vga_plan_layout(vga_cluster* cluster, uint32_t node, const char* device,
+                                   const vga_layout_request* request, vga_layout_step* steps, size_t step_size,
+                                   size_t capacity, size_t* count, int* found, vga_text* why);
+/** What became of a step: `done` 1, and the layout is what it leaves; 0, and what the GPU is cut into is not known
+ * until vga_note_layout. Of a step its kind, profile (the name) and start count. Errors: those of vga_layout;
+ * VGA_BAD_INPUT also for a step that this GPU cannot take: nothing is noted then. */
+VGA_API vga_status vga_note_step(vga_cluster* cluster, uint32_t node, const char* device, const vga_layout_step* step,
+                                 size_t step_size, int done, vga_text* why);
+
+/** A value below 0 stands for the default. */
+typedef struct vga_room_options {
+    size_t struct_size;
+    int64_t moves_max;       /**< at most so many moves; default 3 */
+    int64_t downtime_max_us; /**< of all moves and devices together; default: no limit */
+    int64_t steps_max;       /**< of the search; default 400,000 */
+    int move_bare_pods;      /**< 1: pods that no controller makes again may move as well */
+} vga_room_options;
+
+/** Which pods would have to move so that one that waits fits: JSON, docs/embedding.md has its members; "found" is false
+ * where there is no plan. `options` may be NULL. Nothing has happened afterwards. Errors: VGA_UNKNOWN_POD,
+ * VGA_BAD_INPUT for a pod that no scheduler can serve, VGA_WRONG_STATE if it has something, VGA_TOO_SMALL. */
+VGA_API vga_status vga_plan_room(vga_cluster* cluster, const char* uid, const vga_room_options* options, vga_text* json,
+                                 vga_text* why);
 
 /* ---- trials: anything may be booked and given back in them; objects cannot be told. They nest */
 

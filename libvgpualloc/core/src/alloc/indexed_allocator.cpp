@@ -384,7 +384,7 @@ expected<placed_pod, rejection> indexed_allocator::place(ledger& book, pod_id po
     if (!decided) return unexpected(std::move(decided).error());
     const pod_request& request = *record->original;
     const auto booked = book.reserve(
-        {.pod = pod, .cpu = request.cpu, .memory = request.memory, .where = *decided, .tags = request.tags});
+        {.owner = pod, .cpu = request.cpu, .memory = request.memory, .where = *decided, .tags = request.tags});
     if (!booked) {
         const rejection_code code = booked.error().code;
         VGA_ASSERT(code == rejection_code::pod_is_live || code == rejection_code::pod_not_known,

@@ -91,7 +91,7 @@ void cluster_mirror::read_log(const policy_pair& policies) {
 }
 
 void cluster_mirror::read_event(const ledger_event& event, const policy_pair& policies) {
-    const bool changes_use = is_of_pod(event.kind) && event.kind != ledger_event_kind::commit;
+    const bool changes_use = is_of_booking(event.kind) && event.kind != ledger_event_kind::commit;
     if (changes_use) take_over(ledger_->bookings()[event.subject]);
     if (is_of_node(event.kind)) read_node(ledger_->change(event).where);
     tell_policies(*ledger_, event, policies);

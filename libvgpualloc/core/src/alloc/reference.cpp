@@ -78,7 +78,11 @@ std::vector<bool> reference_allocator::avoided_devices(const pod_request& reques
     for (const std::uint32_t slot : ledger_->live_on(where)) {
         const booking& other = ledger_->bookings()[slot];
         if (!has_avoided_tag(request, other)) continue;
-        for (const device_share& share : other.where.shares) avoided[share.device.at()] = true;
+        const auto avoid = [&](const booking& held) {
+            for (const device_share& share : held.where.shares) avoided[share.device.at()] = true;
+        };
+        avoid(other);
+        for (const claim_id claim : other.claims) avoid(ledger_->booking_of(claim));
     }
     return avoided;
 }

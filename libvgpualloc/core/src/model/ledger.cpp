@@ -69,25 +69,48 @@ bool ledger::is_within(node_index where) const noexcept {
 /// What is wrong with booking this at all, before anything is compared with what is free.
 rejection_detail ledger::why_misused(const booking& entry) const noexcept {
     const auto refuse = [](rejection_code code) { return rejection_detail{.code = code}; };
-    const bool is_dense = entry.pod.at() <= std::max(live_.size(), expected_pods_) + pod_index_gap_max;
-    if (!entry.pod.valid() || entry.pod.value() > pod_index_max || !is_dense) {
-        return refuse(rejection_code::pod_not_known);
-    }
-    const bool has_entry = entry.pod.at() < live_.size();
-    if (has_entry && live_[entry.pod.at()].state != status::absent) return refuse(rejection_code::pod_is_live);
-    if (has_entry && live_[entry.pod.at()].generation > entry.pod.generation()) {
-        return refuse(rejection_code::pod_not_known);
-    }
-    const bool valid_amounts = entry.cpu >= milli_cpu{0} && entry.cpu <= host_cpu_max && entry.memory >= bytes{0} &&
-                               entry.memory <= host_memory_max;
+    if (const auto refusal = why_no_owner(entry.owner); refusal.code != rejection_code::none) return refusal;
+    const bool is_claim = entry.owner.is_claim();
+    const milli_cpu cpu_max = is_claim ? milli_cpu{0} : host_cpu_max;
+    const bytes memory_max = is_claim ? bytes{0} : host_memory_max;
+    const bool valid_amounts =
+        entry.cpu >= milli_cpu{0} && entry.cpu <= cpu_max && entry.memory >= bytes{0} && entry.memory <= memory_max;
     if (!valid_amounts) return refuse(rejection_code::amount_not_valid);
     if (const auto unknown = why_unknown(entry.where); unknown.code != rejection_code::none) return unknown;
+    if (const auto refusal = why_not_claims(entry); refusal.code != rejection_code::none) return refusal;
     // What was adopted may be more than there is, but its sum has to be a number.
     constexpr auto largest = std::numeric_limits<std::int64_t>::max();
     const host_use& used = records_[entry.where.node.at()].host;
     const bool adds_up =
         entry.cpu.count() <= largest - used.cpu.count() && entry.memory.count() <= largest - used.memory.count();
     return refuse(adds_up ? rejection_code::none : rejection_code::amount_not_valid);
+}
+
+/// Why nothing can be booked for this owner: it has no usable number, or has a booking.
+rejection_detail ledger::why_no_owner(owner_id owner) const noexcept {
+    const std::vector<live_entry>& entries = entries_of(owner);
+    const bool is_dense = owner.at() <= std::max(entries.size(), expected_pods_) + pod_index_gap_max;
+    const rejection_code unknown = owner.is_claim() ? rejection_code::claim_not_known : rejection_code::pod_not_known;
+    if (!owner.valid() || owner.at() > pod_index_max || !is_dense) return {.code = unknown};
+    if (owner.at() >= entries.size()) return {};
+    const live_entry& entry = entries[owner.at()];
+    if (entry.state != status::absent) return {.code = rejection_code::pod_is_live};
+    return {.code = entry.generation > owner.generation() ? unknown : rejection_code::none};
+}
+
+/// Why a pod cannot use the claims that it names.
+rejection_detail ledger::why_not_claims(const booking& entry) const noexcept {
+    for (const claim_id& claim : entry.claims) {
+        const bool is_twice = std::find(entry.claims.begin(), &claim, claim) != &claim;
+        if (is_twice || entry.owner.is_claim() || !is_live(claim)) return {.code = rejection_code::claim_not_known};
+        if (booking_of(claim).where.node != entry.where.node) return {.code = rejection_code::claim_elsewhere};
+    }
+    return {};
+}
+
+/// A pod that uses claims was booked, or has given back what it had.
+void ledger::count_users(const booking& entry, bool booked) {
+    for (const claim_id claim : entry.claims) claim_users_[claim.at()] += booked ? 1U : ~0U;
 }
 
 /// Why a placement names a node or device that is not there, or amounts beyond the limits.
@@ -151,8 +174,9 @@ void ledger::remove_shares(const placement& where, std::size_t count) {
 expected<booking_id, rejection_detail> ledger::reserve(booking entry) {
     if (const auto misuse = why_misused(entry); misuse.code != rejection_code::none) return unexpected(misuse);
     const node_index where = entry.where.node;
-    if (const auto refusal = why_not_host(where, entry.cpu, entry.memory); refusal.code != rejection_code::none) {
-        return unexpected(refusal);
+    if (entry.owner.is_pod()) {
+        const auto refusal = why_not_host(where, entry.cpu, entry.memory);
+        if (refusal.code != rejection_code::none) return unexpected(refusal);
     }
     if (in_trial()) save_use(where);
     if (const auto refusal = add_shares(entry.where); refusal.code != rejection_code::none) {
@@ -177,18 +201,23 @@ std::uint32_t ledger::new_slot(booking&& entry) {
 }
 
 booking_id ledger::record(booking&& entry, ledger_event_kind kind, status state) {
-    node_record& owner = records_[entry.where.node.at()];
-    owner.host.cpu += entry.cpu;
-    owner.host.memory += entry.memory;
-    ++owner.host.pods;
+    node_record& host_node = records_[entry.where.node.at()];
+    host_node.host.cpu += entry.cpu;
+    host_node.host.memory += entry.memory;
+    host_node.host.pods += entry.owner.is_pod() ? 1 : 0;
 
-    const pod_id pod = entry.pod;
-    if (pod.at() >= live_.size()) live_.resize(pod.at() + 1);
-    if (in_trial()) note_pod(pod);
+    const owner_id owner = entry.owner;
+    std::vector<live_entry>& entries = owner.is_claim() ? live_claims_ : live_;
+    if (owner.at() >= entries.size()) {
+        entries.resize(owner.at() + 1);
+        claim_users_.resize(live_claims_.size());
+    }
+    if (in_trial()) note_owner(owner);
+    count_users(entry, true);
     const std::uint32_t slot = new_slot(std::move(entry));
-    live_[pod.at()] = {.slot = slot, .generation = pod.generation(), .state = state};
+    entries[owner.at()] = {.slot = slot, .generation = owner.generation(), .state = state};
     ++live_count_;
-    owner.pods.push_back(slot);
+    host_node.slots.push_back(slot);
     events_.push_back({.kind = kind, .subject = slot});
     return {.slot = slot, .generation = generations_[slot]};
 }
@@ -200,7 +229,7 @@ expected<booking_id, rejection_detail> ledger::adopt(booking running) {
         return unexpected(foreign);
     }
     if (in_trial()) save_use(where);
-    if (why_not_host(where, running.cpu, running.memory).code != rejection_code::none) {
+    if (running.owner.is_pod() && why_not_host(where, running.cpu, running.memory).code != rejection_code::none) {
         overcommitted_hosts_.insert(where.value());
     }
     const std::size_t first = records_[where.at()].first;
@@ -217,41 +246,60 @@ expected<booking_id, rejection_detail> ledger::adopt(booking running) {
     return booked;
 }
 
-ledger::result ledger::commit(pod_id pod) {
-    if (status_of(pod) != status::reserved) return unexpected(rejection_detail{.code = rejection_code::pod_not_known});
-    if (in_trial()) note_pod(pod);
-    live_[pod.at()].state = status::committed;
-    events_.push_back({.kind = ledger_event_kind::commit, .subject = live_[pod.at()].slot});
+namespace {
+
+rejection_detail not_known(owner_id owner) {
+    return {.code = owner.is_claim() ? rejection_code::claim_not_known : rejection_code::pod_not_known};
+}
+
+} // namespace
+
+ledger::result ledger::commit(owner_id owner) {
+    if (status_of(owner) != status::reserved) return unexpected(not_known(owner));
+    if (in_trial()) note_owner(owner);
+    live_entry& entry = entry_of(owner);
+    entry.state = status::committed;
+    events_.push_back({.kind = ledger_event_kind::commit, .subject = entry.slot});
     return {};
 }
 
-ledger::result ledger::rollback(pod_id pod) { return take_back(pod, ledger_event_kind::rollback, status::reserved); }
+ledger::result ledger::rollback(owner_id owner) {
+    return take_back(owner, ledger_event_kind::rollback, status::reserved);
+}
 
-ledger::result ledger::release(pod_id pod) { return take_back(pod, ledger_event_kind::release, status::committed); }
+ledger::result ledger::release(owner_id owner) {
+    return take_back(owner, ledger_event_kind::release, status::committed);
+}
 
-ledger::result ledger::take_back(pod_id pod, ledger_event_kind kind, status needed) {
-    if (status_of(pod) != needed) return unexpected(rejection_detail{.code = rejection_code::pod_not_known});
-    const std::uint32_t slot = live_[pod.at()].slot;
+ledger::result ledger::take_back(owner_id owner, ledger_event_kind kind, status needed) {
+    if (status_of(owner) != needed) return unexpected(not_known(owner));
+    if (owner.is_claim() && claim_users_[owner.at()] > 0) {
+        return unexpected(
+            rejection_detail{.code = rejection_code::claim_in_use, .wanted = 0, .available = claim_users_[owner.at()]});
+    }
+    const std::uint32_t slot = entry_of(owner).slot;
     const node_index where = bookings_[slot].where.node;
     if (in_trial()) {
         save_use(where);
-        note_pod(pod);
+        note_owner(owner);
     }
-    remove_shares(bookings_[slot].where, bookings_[slot].where.shares.size());
-    node_record& owner = records_[where.at()];
-    owner.host.cpu -= bookings_[slot].cpu;
-    owner.host.memory -= bookings_[slot].memory;
-    --owner.host.pods;
-    const auto listed = std::ranges::find(owner.pods, slot);
-    VGA_ASSERT(listed != owner.pods.end(), "a live pod is listed on its node");
-    *listed = owner.pods.back();
-    owner.pods.pop_back();
-    live_[pod.at()].state = status::absent;
+    const booking& held = bookings_[slot];
+    remove_shares(held.where, held.where.shares.size());
+    count_users(held, false);
+    node_record& host_node = records_[where.at()];
+    host_node.host.cpu -= held.cpu;
+    host_node.host.memory -= held.memory;
+    host_node.host.pods -= owner.is_pod() ? 1 : 0;
+    const auto listed = std::ranges::find(host_node.slots, slot);
+    VGA_ASSERT(listed != host_node.slots.end(), "a live booking is listed on its node");
+    *listed = host_node.slots.back();
+    host_node.slots.pop_back();
+    entry_of(owner).state = status::absent;
     --live_count_;
     events_.push_back({.kind = kind, .subject = slot});
     if (is_within(where)) overcommitted_hosts_.erase(where.value());
     if (!overcommitted_.empty()) recount_overcommitted(where);
-    if (owner.described != nullptr || !owner.present) settle(where);
+    if (host_node.described != nullptr || !host_node.present) settle(where);
     verify_step(where);
     return {};
 }
@@ -261,7 +309,7 @@ void ledger::recount(node_index where, std::uint32_t device) {
     const device_spec& spec = cluster_.spec_of(where, device_index{device});
     device_state state{};
     bool over = false;
-    for (const std::uint32_t slot : records_[where.at()].pods) {
+    for (const std::uint32_t slot : records_[where.at()].slots) {
         for (const device_share& share : bookings_[slot].where.shares) {
             if (share.device.value() != device) continue;
             over = over || spec.mode->why_not(spec, state, share.part).code != rejection_code::none;
@@ -292,19 +340,33 @@ std::vector<pod_id> ledger::live_pods() const {
     return pods;
 }
 
+std::vector<claim_id> ledger::live_claims() const {
+    std::vector<claim_id> claims;
+    for (std::size_t i = 0; i < live_claims_.size(); ++i) {
+        if (live_claims_[i].state != status::absent) claims.emplace_back(i, live_claims_[i].generation);
+    }
+    return claims;
+}
+
 void ledger::check_use(node_index where) const {
     const node_record& owner = records_[where.at()];
     const node& described = cluster_.nodes[where.at()];
     VGA_ASSERT(owner.count == described.devices.size(), "every device of a node has a place");
     std::vector<device_state> recounted(owner.count);
     host_use host;
-    for (const std::uint32_t slot : owner.pods) {
+    for (const std::uint32_t slot : owner.slots) {
         const booking& booked = bookings_[slot];
         VGA_ASSERT(booked.where.node == where, "a booking is listed on its own node");
-        VGA_ASSERT(is_live(booked.pod) && live_[booked.pod.at()].slot == slot, "a listed booking is live");
+        VGA_ASSERT(is_live(booked.owner) && entry_of(booked.owner).slot == slot, "a listed booking is live");
+        VGA_ASSERT(booked.owner.is_pod() || (booked.cpu == milli_cpu{0} && booked.memory == bytes{0}),
+                   "a claim has nothing of the host");
         host.cpu += booked.cpu;
         host.memory += booked.memory;
-        ++host.pods;
+        host.pods += booked.owner.is_pod() ? 1 : 0;
+        for (const claim_id claim : booked.claims) {
+            VGA_ASSERT(is_live(claim) && booking_of(claim).where.node == where,
+                       "the claims that a live pod uses are live and on its node");
+        }
         for (const device_share& share : booked.where.shares) {
             VGA_ASSERT(share.device.at() < owner.count, "a booking names devices that its node has");
             const device_spec& spec = cluster_.spec_of(where, share.device);
@@ -329,14 +391,19 @@ void ledger::check() const {
     std::size_t counting = 0;
     for (std::size_t i = 0; i < records_.size(); ++i) {
         check_use(node_index{i});
-        live += records_[i].pods.size();
+        live += records_[i].slots.size();
         if (!counts(records_[i])) continue;
         ++counting;
         if (names_.empty()) continue;
         const auto named = names_.find(cluster_.nodes[i].name);
         VGA_ASSERT(named != names_.end() && named->second == i, "every node is found by its name");
     }
-    VGA_ASSERT(live == live_count_, "every live pod is on one node");
+    VGA_ASSERT(live == live_count_, "every live booking is on one node");
+    std::vector<std::uint32_t> users(live_claims_.size(), 0);
+    for (const pod_id pod : live_pods()) {
+        for (const claim_id claim : booking_of(pod).claims) ++users[claim.at()];
+    }
+    VGA_ASSERT(users == claim_users_, "users of claims are the live pods that name them");
     VGA_ASSERT(names_.empty() || names_.size() == counting, "a name that no node has any more finds none");
 }
 

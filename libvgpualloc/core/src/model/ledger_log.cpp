@@ -39,10 +39,10 @@ void ledger::checkpoint(std::uint64_t read) {
     changes_.drop_below(changes);
 }
 
-/// Whatever numbers the pods of another ledger have, it had room for them.
+/// Whatever numbers the owners of another ledger have, it had room for them.
 void ledger::expect_pods_of(std::span<const booking> bookings) {
     for (const booking& entry : bookings) {
-        if (entry.pod.valid()) expected_pods_ = std::max(expected_pods_, entry.pod.at() + 1);
+        if (entry.owner.valid()) expected_pods_ = std::max(expected_pods_, entry.owner.at() + 1);
     }
 }
 
@@ -50,18 +50,18 @@ expected<ledger> ledger::rebuild(cluster start, const ledger_log& log) {
     if (auto checked = check_cluster(start); !checked) return unexpected(std::move(checked).error());
     ledger book{std::move(start)};
     book.expect_pods_of(log.bookings);
-    const auto repeat_pod = [&](const ledger_event& event, const booking& entry) {
+    const auto repeat_booking = [&](const ledger_event& event, const booking& entry) {
         switch (event.kind) {
         case ledger_event_kind::reserve:
             return book.reserve(entry).has_value();
         case ledger_event_kind::adopt:
             return book.adopt(entry).has_value();
         case ledger_event_kind::commit:
-            return book.commit(entry.pod).has_value();
+            return book.commit(entry.owner).has_value();
         case ledger_event_kind::rollback:
-            return book.rollback(entry.pod).has_value();
+            return book.rollback(entry.owner).has_value();
         default:
-            return book.release(entry.pod).has_value();
+            return book.release(entry.owner).has_value();
         }
     };
     const auto repeat_change = [&](const ledger_event& event, const node_change& change) {
@@ -77,9 +77,9 @@ expected<ledger> ledger::rebuild(cluster start, const ledger_log& log) {
     for (std::size_t i = 0; i < log.events.size(); ++i) {
         const ledger_event& event = log.events[i];
         if (event.undone || event.undoes) continue;
-        if (is_of_pod(event.kind)) {
+        if (is_of_booking(event.kind)) {
             if (event.subject >= log.bookings.size()) return unexpected(log_error(i, "the event names no booking"));
-            if (!repeat_pod(event, log.bookings[event.subject])) {
+            if (!repeat_booking(event, log.bookings[event.subject])) {
                 return unexpected(log_error(i, "the booking can be made, or taken back, as the event says"));
             }
         } else if (is_of_node(event.kind)) {
@@ -97,9 +97,14 @@ expected<ledger> ledger::rebuild(cluster now, std::span<const booking> live) {
     if (auto checked = check_cluster(now); !checked) return unexpected(std::move(checked).error());
     ledger book{std::move(now)};
     book.expect_pods_of(live);
-    for (std::size_t i = 0; i < live.size(); ++i) {
-        if (book.is_live(live[i].pod)) return unexpected(log_error(i, "the pod is booked twice"));
-        if (!book.adopt(live[i])) return unexpected(log_error(i, "the booking is not of this cluster"));
+    for (const bool claims : {true, false}) { // pods use them
+        for (std::size_t i = 0; i < live.size(); ++i) {
+            if (live[i].owner.is_claim() != claims) continue;
+            if (book.is_live(live[i].owner)) {
+                return unexpected(log_error(i, claims ? "the claim is booked twice" : "the pod is booked twice"));
+            }
+            if (!book.adopt(live[i])) return unexpected(log_error(i, "the booking is not of this cluster"));
+        }
     }
     return book;
 }
@@ -114,11 +119,11 @@ bool ledger::same_use(const ledger& other) const {
         if (!std::ranges::equal(services(where), other.services(where))) return false;
         if (cluster_.nodes[i] != other.cluster_.nodes[i]) return false;
     }
-    const auto same_pod = [&](pod_id pod) {
-        return other.is_live(pod) && is_committed(pod) == other.is_committed(pod) &&
-               booking_of(pod) == other.booking_of(pod);
+    const auto same_booking = [&](owner_id owner) {
+        return other.is_live(owner) && is_committed(owner) == other.is_committed(owner) &&
+               booking_of(owner) == other.booking_of(owner);
     };
-    return std::ranges::all_of(live_pods(), same_pod);
+    return std::ranges::all_of(live_pods(), same_booking) && std::ranges::all_of(live_claims(), same_booking);
 }
 
 bool ledger::same_use_by_name(const ledger& other) const {
@@ -139,15 +144,16 @@ bool ledger::same_use_by_name(const ledger& other) const {
         if (!same_node || !std::ranges::equal(devices(node_index{i}), other.devices(theirs))) return false;
         if (!std::ranges::equal(services(node_index{i}), other.services(theirs))) return false;
     }
-    const auto same_pod = [&](pod_id pod) {
-        if (!other.is_live(pod) || is_committed(pod) != other.is_committed(pod)) return false;
-        booking entry = booking_of(pod);
-        const booking& theirs = other.booking_of(pod);
+    const auto same_booking = [&](owner_id owner) {
+        if (!other.is_live(owner) || is_committed(owner) != other.is_committed(owner)) return false;
+        booking entry = booking_of(owner);
+        const booking& theirs = other.booking_of(owner);
         const auto at = others.find(cluster_.nodes[entry.where.node.at()].name);
         entry.where.node = at == others.end() ? node_index::none() : at->second;
         return entry == theirs;
     };
-    return nodes == others.size() && live_count_ == other.live_count_ && std::ranges::all_of(live_pods(), same_pod);
+    return nodes == others.size() && live_count_ == other.live_count_ &&
+           std::ranges::all_of(live_pods(), same_booking) && std::ranges::all_of(live_claims(), same_booking);
 }
 
 } // namespace vgpualloc

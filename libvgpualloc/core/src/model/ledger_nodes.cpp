@@ -185,7 +185,7 @@ expected<bool> ledger::describe_anew(node_index where, node described) {
 ledger::layout ledger::plan_layout(node_index where, const node& described) const {
     const std::vector<device>& old = cluster_.nodes[where.at()].devices;
     std::vector<bool> leftover(old.size(), false);
-    for (const std::uint32_t slot : records_[where.at()].pods) {
+    for (const std::uint32_t slot : records_[where.at()].slots) {
         for (const device_share& share : bookings_[slot].where.shares) leftover[share.device.at()] = true;
     }
     layout planned;
@@ -271,7 +271,7 @@ void ledger::move_shares(node_index where, const layout& planned, node_change& c
         moved = moved || planned.old_indices[i] != i;
     }
     if (!moved) return;
-    for (std::uint32_t& slot : records_[where.at()].pods) {
+    for (std::uint32_t& slot : records_[where.at()].slots) {
         booking entry = bookings_[slot];
         bool differs = false;
         for (device_share& share : entry.where.shares) {
@@ -280,11 +280,11 @@ void ledger::move_shares(node_index where, const layout& planned, node_change& c
             share.device = next;
         }
         if (!differs) continue;
-        const pod_id pod = entry.pod;
-        if (in_trial()) note_pod(pod);
+        const owner_id owner_of_slot = entry.owner;
+        if (in_trial()) note_owner(owner_of_slot);
         change.replaced.push_back(slot);
         slot = new_slot(std::move(entry));
-        live_[pod.at()].slot = slot;
+        entry_of(owner_of_slot).slot = slot;
     }
 }
 
@@ -299,7 +299,7 @@ void ledger::lay_out(node_index where, layout planned, node_change& change) {
     place_devices(where, planned.devices);
     devices = std::move(planned.devices);
     std::vector<bool> used(owner.count, false);
-    for (const std::uint32_t slot : owner.pods) {
+    for (const std::uint32_t slot : owner.slots) {
         for (const device_share& share : bookings_[slot].where.shares) used[share.device.at()] = true;
     }
     for (std::uint32_t i = 0; i < owner.count; ++i) {
@@ -311,7 +311,7 @@ void ledger::lay_out(node_index where, layout planned, node_change& change) {
 void ledger::settle(node_index where) {
     node_record& owner = records_[where.at()];
     if (!owner.present) {
-        if (!owner.pods.empty()) return;
+        if (!owner.slots.empty()) return;
         save_structure(where, true);
         free_node(where);
         return;
@@ -342,7 +342,7 @@ expected<void> ledger::remove_node(node_index where) {
     node_record& owner = records_[where.at()];
     owner.present = false;
     owner.described.reset();
-    if (owner.pods.empty()) {
+    if (owner.slots.empty()) {
         free_node(where);
     } else {
         for (device& registered : cluster_.nodes[where.at()].devices) registered.service = service_state::failed;

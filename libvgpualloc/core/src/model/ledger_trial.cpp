@@ -39,7 +39,7 @@ ledger::undo_log::use_step ledger::undo_log::use_of(const ledger& book, node_ind
     const node_record& owner = book.records_[where.at()];
     undo_log::use_step use{.where = where,
                            .host = owner.host,
-                           .pods = owner.pods,
+                           .slots = owner.slots,
                            .states = {book.devices(where).begin(), book.devices(where).end()},
                            .host_over = book.overcommitted_hosts_.contains(where.value()),
                            .devices_over = {},
@@ -50,9 +50,9 @@ ledger::undo_log::use_step ledger::undo_log::use_of(const ledger& book, node_ind
     return use;
 }
 
-/// Before the next event of a pod.
-void ledger::note_pod(pod_id pod) {
-    undo_->steps.emplace_back(undo_log::pod_step{.pod = pod, .before = live_[pod.at()], .event = events_.next()});
+/// Before the next event of an owner.
+void ledger::note_owner(owner_id owner) {
+    undo_->steps.emplace_back(undo_log::owner_step{.owner = owner, .before = entry_of(owner), .event = events_.next()});
 }
 
 /// Before anything of a node but its use changes; the next event is the change's, if the change has one. A node that
@@ -78,15 +78,18 @@ void ledger::note_added_node(node_index where) {
     undo_->steps.emplace_back(undo_log::added_step{.where = where, .event = events_.next()});
 }
 
-void ledger::undo_log::undo(ledger& book, const pod_step& step) {
-    live_entry& entry = book.live_[step.pod.at()];
+void ledger::undo_log::undo(ledger& book, const owner_step& step) {
+    live_entry& entry = book.entry_of(step.owner);
     book.live_count_ -= entry.state == status::absent ? 0U : 1U;
     book.live_count_ += step.before.state == status::absent ? 0U : 1U;
     ledger_event& event = book.events_[step.event];
     const std::uint32_t former_slot = step.before.slot;
     entry = step.before;
-    if (!is_of_pod(event.kind)) return; // a new description moved its shares; that is undone as a whole
+    if (!is_of_booking(event.kind)) return; // a new description moved its shares; that is undone as a whole
     event.undone = true;
+    if (event.kind != ledger_event_kind::commit) {
+        book.count_users(book.bookings_[event.subject], gives_back(event.kind));
+    }
     ledger_event inverse{.kind = ledger_event_kind::adopt, .undoes = true, .subject = former_slot};
     if (event.kind == ledger_event_kind::commit) return;
     if (books(event.kind)) {
@@ -100,7 +103,7 @@ void ledger::undo_log::undo(ledger& book, const pod_step& step) {
 void ledger::undo_log::undo(ledger& book, const use_step& step) {
     node_record& owner = book.records_[step.where.at()];
     owner.host = step.host;
-    owner.pods = step.pods;
+    owner.slots = step.slots;
     owner.saved_in = step.saved_in;
     std::ranges::copy(step.states, book.states_.begin() + static_cast<std::ptrdiff_t>(owner.first));
     for (std::uint32_t device = 0; device < owner.count; ++device) {
@@ -118,8 +121,8 @@ void ledger::undo_log::undo(ledger& book, const structure_step& step) {
     const node_index where = step.use.where;
     node_record& owner = book.records_[where.at()];
     node_change inverse{.where = where};
-    for (const std::uint32_t slot : owner.pods) { // the bookings that the change made
-        const bool was_there = std::ranges::find(step.use.pods, slot) != step.use.pods.end();
+    for (const std::uint32_t slot : owner.slots) { // the bookings that the change made
+        const bool was_there = std::ranges::find(step.use.slots, slot) != step.use.slots.end();
         if (!was_there) inverse.replaced.push_back(slot);
     }
     for (std::uint32_t device = 0; device < owner.count; ++device) book.overcommitted_.erase({where.value(), device});

@@ -11,9 +11,9 @@
 namespace vgpualloc {
 
 struct ledger::undo_log {
-    /// A pod before its booking changed.
-    struct pod_step {
-        pod_id pod;
+    /// An owner before its booking changed.
+    struct owner_step {
+        owner_id owner;
         live_entry before;
         std::uint64_t event = 0; ///< number of the change's event
     };
@@ -21,7 +21,7 @@ struct ledger::undo_log {
     struct use_step {
         node_index where;
         host_use host;
-        slot_list pods;
+        slot_list slots;
         std::vector<device_state> states;
         bool host_over = false;
         std::vector<std::uint32_t> devices_over;
@@ -43,10 +43,10 @@ struct ledger::undo_log {
         node_index where;
         std::uint64_t event = 0;
     };
-    using step = std::variant<pod_step, use_step, structure_step, added_step>;
+    using step = std::variant<owner_step, use_step, structure_step, added_step>;
 
     [[nodiscard]] static use_step use_of(const ledger& book, node_index where);
-    static void undo(ledger& book, const pod_step& step);
+    static void undo(ledger& book, const owner_step& step);
     static void undo(ledger& book, const use_step& step);
     static void undo(ledger& book, const structure_step& step);
     static void undo(ledger& book, const added_step& step);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -31,20 +32,60 @@ struct node_sum {
     std::vector<device_sum> devices;
 };
 
+std::string name_of(owner_id owner) { return (owner.is_claim() ? "claim " : "pod ") + std::to_string(owner.at()); }
+
 /// Which bookings are live, read from the lists of the nodes; a non-empty text names what cannot be.
 std::string live_bookings(const ledger& book, std::vector<std::size_t>& live) {
-    std::set<std::uint32_t> pods;
+    std::set<std::pair<bool, std::size_t>> owners;
     for (std::size_t n = 0; n < book.nodes().nodes.size(); ++n) {
         for (const std::uint32_t slot : book.live_on(node_index{n})) {
             const booking& entry = book.bookings()[slot];
-            const std::string pod = "pod " + std::to_string(entry.pod.value());
-            if (!pods.insert(entry.pod.value()).second) return pod + " is live twice";
-            if (entry.where.node != node_index{n}) return pod + " is listed on a node where it is not";
-            if (!book.is_live(entry.pod)) return pod + " is listed on a node and not live";
+            const std::string owner = name_of(entry.owner);
+            if (!owners.emplace(entry.owner.is_claim(), entry.owner.at()).second) return owner + " is live twice";
+            if (entry.where.node != node_index{n}) return owner + " is listed on a node where it is not";
+            if (!book.is_live(entry.owner)) return owner + " is listed on a node and not live";
             live.push_back(slot);
         }
     }
-    return pods.size() == book.live_count() ? "" : "a live pod is listed on no node";
+    return owners.size() == book.live_count() ? "" : "a live pod or claim is listed on no node";
+}
+
+/// The claims by number, and who of the live pods uses them.
+std::string judge_claims(const ledger& book, const std::vector<std::size_t>& live) {
+    struct claim_facts {
+        node_index where;
+        std::uint32_t generation = 0;
+        std::uint32_t users = 0;
+    };
+    std::map<std::size_t, claim_facts> claims;
+    for (const std::size_t position : live) {
+        const booking& entry = book.bookings()[position];
+        if (!entry.owner.is_claim()) continue;
+        const std::string claim = name_of(entry.owner) + ": ";
+        if (entry.cpu != milli_cpu{} || entry.memory != bytes{}) return claim + "a claim has CPU or memory of the host";
+        if (!entry.claims.empty()) return claim + "a claim uses a claim";
+        claims[entry.owner.at()] = {.where = entry.where.node, .generation = entry.owner.generation()};
+    }
+    for (const std::size_t position : live) {
+        const booking& entry = book.bookings()[position];
+        std::set<std::size_t> used;
+        for (const claim_id claim : entry.claims) {
+            const auto found = claims.find(claim.at());
+            if (found == claims.end() || found->second.generation != claim.generation()) {
+                return name_of(entry.owner) + ": it uses a claim that is not live";
+            }
+            if (found->second.where != entry.where.node) {
+                return name_of(entry.owner) + ": it uses a claim of another node";
+            }
+            if (!used.insert(claim.at()).second) return name_of(entry.owner) + ": it uses a claim twice";
+            ++found->second.users;
+        }
+    }
+    for (const auto& [number, facts] : claims) {
+        if (book.users_of(claim_id{number, facts.generation}) == facts.users) continue;
+        return "claim " + std::to_string(number) + ": its users are not the pods that name it";
+    }
+    return "";
 }
 
 /// The instance's kind among all kinds of all groups, and which group that is.
@@ -187,21 +228,23 @@ std::string first_violation(const ledger& book, std::span<const device_facts> fa
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i].devices.resize(owned.nodes[i].devices.size());
     std::vector<std::size_t> live;
     if (auto broken = live_bookings(book, live); !broken.empty()) return broken;
+    if (auto broken = judge_claims(book, live); !broken.empty()) return broken;
     for (const std::size_t position : live) {
         const booking& entry = book.bookings()[position];
         node_sum& sum = sums[entry.where.node.at()];
         sum.cpu_milli += entry.cpu.count();
         sum.memory_bytes += entry.memory.count();
-        ++sum.pods;
+        sum.pods += entry.owner.is_pod() ? 1 : 0;
         std::set<std::pair<std::uint32_t, std::size_t>> used;
         for (const device_share& share : entry.where.shares) {
-            const std::string pod = "pod " + std::to_string(entry.pod.value()) + ": ";
-            if (share.device.at() >= sum.devices.size()) return pod + "a device that the node does not have";
-            if (!used.emplace(share.container, share.device.at()).second) return pod + "a container has a device twice";
+            const std::string owner = name_of(entry.owner) + ": ";
+            if (share.device.at() >= sum.devices.size()) return owner + "a device that the node does not have";
+            if (!used.emplace(share.container, share.device.at()).second)
+                return owner + "a container has a device twice";
             const device_spec& spec = owned.spec_of(entry.where.node, share.device);
             const std::uint32_t kind = owned.nodes[entry.where.node.at()].devices[share.device.at()].kind;
             auto broken = add_share(share, spec, facts_of(facts, kind), sum.devices[share.device.at()]);
-            if (!broken.empty()) return pod + broken;
+            if (!broken.empty()) return owner + broken;
         }
     }
     for (std::size_t i = 0; i < sums.size(); ++i) {

@@ -77,7 +77,7 @@ private:
     }
 
     void book(const placement& where, ledger_pods& pods, replica_answer& answer) {
-        const auto adopted = state_->book->adopt({.pod = pods.next_id(),
+        const auto adopted = state_->book->adopt({.owner = pods.next_id(),
                                                   .cpu = pod_->request.cpu,
                                                   .memory = pod_->request.memory,
                                                   .where = where,

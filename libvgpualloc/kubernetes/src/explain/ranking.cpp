@@ -44,7 +44,7 @@ public:
         auto options = options_;
         options.extended = extended_;
         options.extended_booked = [pods = pods_, spoken = spoken_, own = own_](const booking& booked) {
-            const snapshot_pod* const pod = pods->find(booked.pod);
+            const snapshot_pod* const pod = pods->find(booked.owner.pod());
             if (pod == nullptr) return own; // a trial's, in which the pod is tried out
             return spoken != nullptr && pod->dialect == spoken->name() ? spoken->extended_of(pod->object) : 0;
         };

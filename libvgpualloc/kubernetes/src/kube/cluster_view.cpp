@@ -311,16 +311,16 @@ void cluster_view::book(pod_entry& entry) {
         entry.object, pod,
         {.where = known->second.where, .node = known->second.said, .book = *book_, .id = ids_.find(entry.full_name)},
         dialects_, entry.warnings);
-    if (const booking* live = book_->find_booking(held.pod)) {
+    if (const booking* live = book_->find_booking(held.owner)) {
         if (*live == held) { // as a scheduler decided it, or unchanged
-            if (!book_->is_committed(held.pod)) static_cast<void>(book_->commit(held.pod));
+            if (!book_->is_committed(held.owner)) static_cast<void>(book_->commit(held.owner));
             entry.adopted = true;
             return;
         }
         // What is left of an attempt to bind it is older than what a scheduler has booked.
         if (!entry.adopted && entry.object.node_name.empty()) return;
-        const bool committed = book_->is_committed(held.pod);
-        static_cast<void>(committed ? book_->release(held.pod) : book_->rollback(held.pod));
+        const bool committed = book_->is_committed(held.owner);
+        static_cast<void>(committed ? book_->release(held.owner) : book_->rollback(held.owner));
     }
     entry.adopted = adopt_booking(*book_, std::move(held), entry.object, entry.warnings);
 }
@@ -415,7 +415,7 @@ snapshot cluster_view::to_snapshot(const std::function<snapshot_pod(const std::s
         const booking* const held = book_->find_booking(ids_.find(full_name));
         if (held != nullptr && position[held->where.node.at()]) {
             live.push_back(*held);
-            live.back().pod = pod_id{state.bound.size()};
+            live.back().owner = pod_id{state.bound.size()};
             live.back().where.node = *position[held->where.node.at()];
             state.bound.push_back({.pod = read(full_name), .node = live.back().where.node});
         } else if (entry.node.empty()) {

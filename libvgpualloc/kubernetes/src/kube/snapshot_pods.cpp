@@ -307,7 +307,7 @@ booking read_booking(const manifest& object, const snapshot_pod& pod, const boun
                                         " in dialect " + pod.dialect + "; what it uses of them is not counted"});
     }
     const dialect* const spoken = dialects.find(pod.dialect);
-    booking held{.pod = at.id,
+    booking held{.owner = at.id,
                  .cpu = pod.request.cpu,
                  .memory = pod.request.memory,
                  .where = {.node = at.where, .shares = {}},

@@ -108,7 +108,7 @@ node_opinion live_cluster::ask_empty(std::string_view uid, node_index where) {
     const auto slots = book().live_on(where);
     const std::vector<std::uint32_t> held{slots.begin(), slots.end()};
     for (const std::uint32_t slot : held) {
-        const pod_id pod = book().bookings()[slot].pod;
+        const owner_id pod = book().bookings()[slot].owner;
         const auto gone = book().is_committed(pod) ? view_.book().release(pod) : view_.book().rollback(pod);
         VGA_ASSERT(gone.has_value(), "what is live can be given back");
     }

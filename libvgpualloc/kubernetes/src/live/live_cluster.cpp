@@ -45,6 +45,29 @@ std::optional<placement> same_devices(const placement& where, const cluster& bef
 
 } // namespace
 
+namespace {
+
+/// Lets the devices that somebody has ordered out of service stay so in another ledger of the same cluster.
+void keep_orders(const ledger& before, ledger& after) {
+    for (std::size_t n = 0; n < before.nodes().nodes.size(); ++n) {
+        if (!before.is_present(node_index{n})) continue;
+        const node& described = before.nodes().nodes[n];
+        const node_index where = after.find_node(described.name);
+        if (!where.valid() || !after.is_present(where)) continue;
+        const auto services = before.services(node_index{n});
+        for (std::size_t d = 0; d < services.size(); ++d) {
+            if (services[d] != service_state::draining && services[d] != service_state::reconfiguring) continue;
+            const auto& devices = after.nodes().nodes[where.at()].devices;
+            const auto same = std::ranges::find(devices, described.devices[d].uuid, &device::uuid);
+            if (same == devices.end()) continue;
+            const auto kept = after.set_service(where, device_index{same - devices.begin()}, services[d]);
+            VGA_ASSERT(kept.has_value(), "the device is there");
+        }
+    }
+}
+
+} // namespace
+
 expected<void> live_cluster::configure(live_options options) {
     VGA_ASSERT(trials_.empty(), "a configuration is no matter of trials");
     kube::cluster_view view = view_.read_as(dialect_set{options.config});
@@ -57,7 +80,7 @@ expected<void> live_cluster::configure(live_options options) {
         const pod_id id = view.id_of(full_name);
         if (held == nullptr || !id.valid() || view.book().is_live(id)) continue;
         booking carried = *held;
-        carried.pod = id;
+        carried.owner = id;
         auto where = same_devices(held->where, view_.book().nodes(), view.book());
         if (where) carried.where = *std::move(where);
         if (!where || !view.book().reserve(std::move(carried))) {
@@ -68,7 +91,7 @@ expected<void> live_cluster::configure(live_options options) {
                                .expected = "its devices there under the new configuration too; it waits again"});
             continue;
         }
-        if (view_.book().is_committed(held->pod)) static_cast<void>(view.book().commit(id));
+        if (view_.book().is_committed(held->owner)) static_cast<void>(view.book().commit(id));
     }
     std::map<std::string, suspension, std::less<>> suspended;
     for (const auto& [full_name, kept] : suspended_) {
@@ -80,6 +103,7 @@ expected<void> live_cluster::configure(live_options options) {
         VGA_ASSERT(released.has_value(), "what the view adopted is committed");
     }
     suspended_ = std::move(suspended);
+    keep_orders(view_.book(), view.book()); // after the reservations, which a device out of service keeps
     options_ = std::move(options);
     deciders_.reset(); // of the ledger that goes
     view_ = std::move(view);
@@ -173,6 +197,34 @@ bool live_cluster::remove_config_map(std::string_view full_name) {
 node_index live_cluster::find_node(std::string_view name) {
     const node_index where = view_.book().find_node(name);
     return where.valid() && book().is_present(where) ? where : node_index{};
+}
+
+expected<device_index> live_cluster::find_device(node_index where, std::string_view uuid) const {
+    const auto unknown = [](std::string_view field, std::string value, const char* what) {
+        return unexpected(error{.code = error_code::unknown_name,
+                                .where = "",
+                                .field = std::string{field},
+                                .value = std::move(value),
+                                .expected = what});
+    };
+    if (where.at() >= book().nodes().nodes.size() || !book().is_present(where)) {
+        return unknown("node", where.valid() ? std::to_string(where.value()) : "", "a node that is there");
+    }
+    const auto& devices = book().nodes().nodes[where.at()].devices;
+    const auto found = std::ranges::find(devices, uuid, &device::uuid);
+    if (found == devices.end() || uuid.empty()) return unknown("device", std::string{uuid}, "a device of the node");
+    return device_index{found - devices.begin()};
+}
+
+expected<bool> live_cluster::set_service(node_index where, std::string_view uuid, service_state service) {
+    const auto which = find_device(where, uuid);
+    if (!which) return unexpected(which.error());
+    if (service == service_state::in_service) {
+        const auto registered = view_.devices_of(book().nodes().nodes[where.at()].name);
+        const auto same = std::ranges::find(registered, uuid, [](const auto& entry) { return entry.registered.uuid; });
+        if (same != registered.end() && !same->registered.healthy) service = service_state::failed;
+    }
+    return view_.book().set_service(where, *which, service);
 }
 
 // ---- pods
@@ -375,7 +427,7 @@ node_opinion live_cluster::reserve(std::string_view uid, node_index where) {
     trim_log();
     node_opinion opinion{
         .score = decision->answer.score, .compromise = decision->answer.compromise, .rank = book().rank_of(where)};
-    const auto booked = view_.book().reserve({.pod = id_of(uid),
+    const auto booked = view_.book().reserve({.owner = id_of(uid),
                                               .cpu = request.cpu,
                                               .memory = request.memory,
                                               .where = *std::move(decision),

@@ -51,7 +51,7 @@ void add_shares(live_cluster& cluster, const std::string& uid, const booking& he
              .memory = part.memory,
              .cores = part.cores,
              .part = part.words,
-             .reserved = !cluster.book().is_committed(held.pod)});
+             .reserved = !cluster.book().is_committed(held.owner)});
     }
 }
 

@@ -106,14 +106,17 @@ void board::add_pods(std::span<const movable_pod> movable, const move_costs& cos
     std::vector<movable_pod> sorted(movable.begin(), movable.end());
     std::ranges::sort(sorted, {}, &movable_pod::pod);
     std::map<const pod_request*, std::uint32_t> seen;
-    const std::vector<pod_id> live = book_->live_pods();
+    std::vector<owner_id> live;
+    for (const pod_id pod : book_->live_pods()) live.emplace_back(pod);
+    for (const claim_id claim : book_->live_claims()) live.emplace_back(claim); // they stay where they are
     pods_.reserve(live.size() + 1);
-    for (const pod_id id : live) {
+    for (const owner_id id : live) {
         const booking& booked = book_->booking_of(id);
         if (!book_->is_present(booked.where.node)) continue;
         board_pod entry{.id = id, .where = &booked.where, .from = &booked.where};
-        const auto at = std::ranges::lower_bound(sorted, id, {}, &movable_pod::pod);
-        if (at != sorted.end() && at->pod == id && book_->is_committed(id)) {
+        const auto at = std::ranges::lower_bound(sorted, id.pod(), {}, &movable_pod::pod);
+        const bool may_move = id.is_pod() && booked.claims.empty(); // what a pod uses of a claim stays
+        if (may_move && at != sorted.end() && at->pod == id.pod() && book_->is_committed(id)) {
             const auto [request, is_new] = seen.try_emplace(at->request, 0);
             if (is_new) request->second = request_number(at->request);
             entry.request = request->second;

@@ -16,7 +16,7 @@ namespace vgpualloc::plan {
 
 /// A pod of the board; its number is its position.
 struct board_pod {
-    pod_id id;
+    owner_id id;
     std::uint32_t request = 0;        ///< position in board::requests(); meaningless where the pod stays
     bool movable = false;             ///< it may be taken up
     int compromise = 0;               ///< how far what it has falls short of what it asked for

@@ -180,12 +180,13 @@ private:
     /// was emptied, so that nobody was to come there, and the place between stays free.
     void move(std::uint32_t pod, const placement& to) {
         if (is_moved(pod)) {
-            std::erase_if(result_.planned.moves, [&](const pod_move& move) { return move.pod == on_.pod(pod).id; });
+            std::erase_if(result_.planned.moves,
+                          [&](const pod_move& move) { return move.pod == on_.pod(pod).id.pod(); });
         } else {
             result_.cost.copy += on_.pod(pod).cost.copy;
             result_.cost.downtime += on_.pod(pod).cost.downtime;
         }
-        result_.planned.moves.push_back({.pod = on_.pod(pod).id, .from = *on_.pod(pod).from, .to = to});
+        result_.planned.moves.push_back({.pod = on_.pod(pod).id.pod(), .from = *on_.pod(pod).from, .to = to});
         places_.push_back(to);
         on_.lift(pod);
         on_.put(pod, &places_.back());

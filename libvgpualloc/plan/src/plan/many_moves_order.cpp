@@ -153,7 +153,7 @@ private:
 
     void go(std::uint32_t pod, const placement& to) {
         places_.push_back(to);
-        moves_.push_back({.pod = on_->pod(pod).id, .from = *on_->pod(pod).where, .to = to});
+        moves_.push_back({.pod = on_->pod(pod).id.pod(), .from = *on_->pod(pod).where, .to = to});
         undo_.push_back({.pod = pod, .origin = on_->pod(pod).where});
         on_->lift(pod);
         on_->put(pod, &places_.back());

@@ -68,7 +68,7 @@ private:
 
     bool go(std::uint32_t pod, const placement& target, std::int64_t hops) {
         const placement* const origin = on_->pod(pod).where;
-        moves_.push_back({.pod = on_->pod(pod).id, .from = *origin, .to = target});
+        moves_.push_back({.pod = on_->pod(pod).id.pod(), .from = *origin, .to = target});
         on_->lift(pod);
         on_->put(pod, &target);
         const bool done = finish(hops);

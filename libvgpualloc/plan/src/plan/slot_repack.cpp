@@ -241,9 +241,10 @@ std::optional<std::vector<slot_repack::mover>> slot_repack::movers_on(const repa
             if (share.device != source.device) continue;
             const std::size_t place = place_of(*kind.states, share.part);
             if (place >= kind.states->place_count() || (leaving & bit_at(place)) == 0) continue;
-            const pod_request* const request = one_part ? question.movable(entry.pod) : nullptr;
+            const bool may_move = one_part && entry.claims.empty(); // what a pod uses of a claim stays
+            const pod_request* const request = may_move ? question.movable(entry.owner.pod()) : nullptr;
             if (request == nullptr || only_device_of(*request) == nullptr) return std::nullopt;
-            movers.push_back({.pod = entry.pod, .place = place});
+            movers.push_back({.pod = entry.owner.pod(), .place = place});
         }
     }
     if (movers.size() != static_cast<std::size_t>(std::popcount(leaving))) return std::nullopt;

@@ -171,12 +171,19 @@ namespace {
     if (request.want.find('@') == std::string::npos) {
         const auto profile = profile_in(planner.states().model(), names.want, request.want);
         if (!profile) return unexpected(profile.error());
-        wanted = planner.states().places_of(*profile);
+        wanted = planner.states().places_of(*profile) & ~request.promised;
     } else {
         const auto place = place_in(planner.states(), names.want, request.want);
         if (!place) return unexpected(place.error());
         wanted = mig_places{1} << *place;
     }
+    if (request.promised != 0) {
+        for (std::size_t place = 0; place < planner.states().places().size(); ++place) {
+            const mig_places instance = mig_places{1} << place;
+            if (!planner.states().find(live.busy | request.promised | instance)) wanted &= ~instance;
+        }
+    }
+    if (wanted == 0) return std::nullopt;
     const auto transition = planner.plan(live, wanted, request.moving);
     if (!transition) return unexpected(transition.error());
     return as_layout_plan(*transition);

@@ -16,7 +16,7 @@ ledger::result carry_out(ledger& book, const pod_move& move, pod_id spare) {
     booking moved = *running;
     moved.where = move.to;
     booking copy = moved;
-    copy.pod = spare;
+    copy.owner = spare;
     if (auto booked = book.reserve(std::move(copy)); !booked) return unexpected(booked.error());
     if (auto released = book.release(move.pod); !released) return released;
     if (auto undone = book.rollback(spare); !undone) return undone;

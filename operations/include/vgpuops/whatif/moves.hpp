@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/kube/mobility.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/plan/defragment.hpp"
@@ -16,18 +17,10 @@
 
 namespace vgpuops::whatif {
 
-/// Which pods may move: those that run, that somebody makes again elsewhere when they are deleted (a controller that is
-/// no DaemonSet and no kubelet), whose request can be read, and that are not being deleted.
-struct mobility {
-    std::vector<std::string> namespaces_kept{};                ///< whose pods stay
-    std::vector<std::pair<std::string, std::string>> labels{}; ///< that a pod has to have, all of them
-    bool without_controller = false;                           ///< pods that nobody makes again move as well
-};
-
 struct moves_question {
     vgpualloc::plan::move_budget budget{};
     vgpualloc::plan::move_costs costs{};
-    mobility movable{};
+    vgpualloc::kube::mobility movable{};
     /// For plan_emptying(), to say how few units any moves could leave in use; null: by the sums of amounts alone.
     vgpualloc::plan::lp_solver* solver = nullptr;
 };
@@ -68,7 +61,7 @@ struct moves_answer {
 /// The pods of the snapshot that may move; requests point into `state`. `objects` are those of the snapshot.
 [[nodiscard]] std::vector<vgpualloc::plan::movable_pod>
 movable_pods(const vgpualloc::kube::snapshot& state, const std::vector<vgpualloc::kube::manifest>& objects,
-             const mobility& rules);
+             const vgpualloc::kube::mobility& rules);
 
 /// Plans room for a pod (plan::find_room), and carries the plan out on a trial of the ledger. Errors: what keeps the
 /// pod from being read, or no scheduler of the cluster from serving it.

@@ -23,12 +23,6 @@ enum class pod_origin : std::uint8_t { waits, evicted, added };
 /// "waits", "evicted", "added".
 [[nodiscard]] std::string_view to_string(pod_origin origin) noexcept;
 
-/// Whether a pod is of a DaemonSet, or a static one, which its kubelet runs: no other node can take it.
-[[nodiscard]] bool belongs_to_its_node(const vgpualloc::kube::manifest& pod) noexcept;
-
-/// The scheduling gates of a pod as an error that names them; none without any.
-[[nodiscard]] std::optional<vgpualloc::error> why_held_back(const vgpualloc::kube::snapshot_pod& pod);
-
 /// Pods that are alike and come one after the other: one pod of the cluster, or all of a template.
 struct queued_pods {
     vgpualloc::kube::snapshot_pod pod;

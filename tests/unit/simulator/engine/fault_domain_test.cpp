@@ -42,7 +42,7 @@ protected:
     void place(std::uint32_t number, const std::vector<std::int64_t>& gpus, const vgpualloc::slice& part = tenth) {
         vgpualloc::placement where{.node = node_index{0}, .shares = {}};
         for (const std::int64_t gpu : gpus) where.shares.push_back({.device = device_index{gpu}, .part = part});
-        ASSERT_TRUE(book_->reserve({.pod = pod_id{number}, .cpu = {}, .memory = {}, .where = where, .tags = {}}));
+        ASSERT_TRUE(book_->reserve({.owner = pod_id{number}, .cpu = {}, .memory = {}, .where = where, .tags = {}}));
         book_->commit(pod_id{number});
     }
 

@@ -50,7 +50,7 @@ TEST_F(mig_instances, stay_when_their_pod_ends_and_go_when_they_are_in_the_way) 
     vgpualloc::ledger book{nodes_};
     vgpusim::mig_instances instances;
     const auto book_and_provide = [&](int pod, const mig_instance& instance) {
-        EXPECT_TRUE(book.reserve({.pod = pod_id{pod}, .where = placed(instance)}));
+        EXPECT_TRUE(book.reserve({.owner = pod_id{pod}, .where = placed(instance)}));
         book.commit(pod_id{pod});
         return instances.provide(book, placed(instance));
     };

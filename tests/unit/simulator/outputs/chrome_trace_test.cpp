@@ -107,7 +107,7 @@ TEST(chrome_trace, a_run_s_pods_last_from_start_to_end_with_what_they_have) {
 TEST(chrome_trace, what_is_taken_back_before_it_starts_did_not_run) {
     vgpusim_test::mig_run run;
     vgpualloc::booking entry;
-    entry.pod = vgpualloc::pod_id{0U};
+    entry.owner = vgpualloc::pod_id{0U};
     entry.where.node = vgpualloc::node_index{0};
     (void)run.record.ledger->reserve(entry).value();
     ASSERT_TRUE(run.record.ledger->rollback(vgpualloc::pod_id{0U}));

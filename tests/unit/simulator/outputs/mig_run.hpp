@@ -41,7 +41,7 @@ struct mig_run {
     /// The pod takes an instance of this profile, which the model lists at that position.
     void start(std::uint32_t pod, std::uint32_t profile, std::uint32_t first_slice, std::int64_t second) {
         vgpualloc::booking entry;
-        entry.pod = vgpualloc::pod_id{pod};
+        entry.owner = vgpualloc::pod_id{pod};
         entry.where.node = vgpualloc::node_index{0};
         entry.where.shares.push_back({.container = 0,
                                       .device = vgpualloc::device_index{0},

@@ -1,5 +1,5 @@
-// The one place where use is counted, for a cluster that may change: pods are reserved, committed, rolled back and
-// released, nodes and devices come, change, fail and go; an event log tells it all in order.
+// The one place where use is counted, for a cluster that may change: pods and claims are reserved, committed, rolled
+// back and released, nodes and devices come, change, fail and go; an event log tells it all in order.
 #pragma once
 
 #include <cstddef>
@@ -35,9 +35,14 @@ struct host_use {
     bool operator==(const host_use&) const = default;
 };
 
-/// Records what pods use of every node and device. A call checks its arguments, then applies all of the change or none
-/// of it. Misuse returns a code (pod_is_live, pod_not_known, node_not_known, node_gone, amount_not_valid) and changes
-/// nothing. Invariant: recorded use is the sum of all live bookings. Use exceeds capacity only where pods were adopted
+/// Records what pods and claims use of every node and device. A call checks its arguments, then applies all of the
+/// change or none of it. Misuse returns a code (pod_is_live, pod_not_known, node_not_known, node_gone,
+/// amount_not_valid, claim_not_known, claim_elsewhere, claim_in_use) and changes nothing.
+///
+/// A booking belongs to a pod or a claim. A claim has devices and nothing of the host; a pod has its host part, devices
+/// of its own, and the use of claims (booking::claims). A claim may be there before its pods and after them. While a
+/// live pod uses it, it cannot be rolled back or released.
+/// Invariant: recorded use is the sum of all live bookings. Use exceeds capacity only where pods were adopted
 /// that way or a node or device was registered again with less. A violation aborts the process. Not thread-safe.
 /// Several threads may read at the same time while no thread changes the ledger.
 class ledger {
@@ -53,26 +58,28 @@ public:
     /// Reserves memory for `count` pods, and accepts pod numbers up to `count` (plus pod_index_gap_max) at once.
     void expect_pods(std::size_t count);
 
-    // ---- pods
+    // ---- bookings
 
-    /// Books a pod; later requests see it at once. Refused with the first check that fails: the node's presence, pod
-    /// limit, host CPU, host memory, then each share in order. Host rules (taints, selectors) are not looked at.
+    /// Books a pod or a claim; later requests see it at once. Refused with the first check that fails: the node's
+    /// presence, the claims that a pod uses, pod limit, host CPU, host memory (these three of a pod), then each share
+    /// in order. Host rules (taints, selectors) are not looked at.
     VGA_HOT [[nodiscard]] expected<booking_id, rejection_detail> reserve(booking entry);
-    VGA_HOT result commit(pod_id pod);  ///< confirms a reserved pod
-    result rollback(pod_id pod);        ///< removes a reserved pod; restores the exact former state
-    VGA_HOT result release(pod_id pod); ///< releases a committed pod
+    VGA_HOT result commit(owner_id owner);  ///< confirms a reservation
+    result rollback(owner_id owner);        ///< removes a reservation; restores the exact former state
+    VGA_HOT result release(owner_id owner); ///< gives back what was committed
 
-    /// Books a pod that runs already, as a restarted scheduler finds it: what runs is counted even where another
-    /// scheduler gave out too much, and on devices that are not in service. Refused only for why_not_there(), for
-    /// amounts of the host that are beyond model/limits.hpp or whose sum on the node overflows, and for the pod as by
-    /// reserve().
+    /// Books a pod that runs already, or a claim that was given out, as a restarted scheduler finds it: what runs is
+    /// counted even where another scheduler gave out too much, and on devices that are not in service. Refused only for
+    /// why_not_there(), for amounts of the host that are beyond model/limits.hpp or whose sum on the node overflows,
+    /// and for the owner and its claims as by reserve().
     [[nodiscard]] expected<booking_id, rejection_detail> adopt(booking running);
 
     // ---- nodes. What runs on something that fails or goes stays counted until it is released.
 
     /// Where kinds of devices are registered (mode/factory.hpp) before a node that has them is added.
     [[nodiscard]] device_kinds& kinds() noexcept { return cluster_; }
-    /// Adds a node. One that was removed while pods ran there takes its place and these pods back, device by uuid.
+    /// Adds a node. One that was removed while something was booked there takes its place and these bookings back,
+    /// device by uuid.
     /// Errors: those of check_node(), duplicate for a name that is there.
     [[nodiscard]] expected<node_index> add_node(node described);
     /// Says what a node is now; devices are the same where their uuid is (without uuids, their index). A device that is
@@ -97,17 +104,18 @@ public:
 
     // ---- reading
 
-    [[nodiscard]] bool is_live(pod_id pod) const noexcept { return status_of(pod) != status::absent; }
-    [[nodiscard]] bool is_committed(pod_id pod) const noexcept { return status_of(pod) == status::committed; }
+    [[nodiscard]] bool is_live(owner_id owner) const noexcept { return status_of(owner) != status::absent; }
+    [[nodiscard]] bool is_committed(owner_id owner) const noexcept { return status_of(owner) == status::committed; }
+    /// How many bookings are live, of pods and claims.
     [[nodiscard]] std::size_t live_count() const noexcept { return live_count_; }
-    /// The live booking of a pod; null if it is not live. Valid until the next change.
-    [[nodiscard]] const booking* find_booking(pod_id pod) const noexcept {
-        return is_live(pod) ? &bookings_[live_[pod.at()].slot] : nullptr;
+    /// The live booking of a pod or claim; null if it is not live. Valid until the next change.
+    [[nodiscard]] const booking* find_booking(owner_id owner) const noexcept {
+        return is_live(owner) ? &bookings_[entry_of(owner).slot] : nullptr;
     }
-    /// The same for a pod that is known to be live.
-    [[nodiscard]] const booking& booking_of(pod_id pod) const {
-        VGA_ASSERT(is_live(pod), "only a live pod has a booking");
-        return bookings_[live_[pod.at()].slot];
+    /// The same for an owner that is known to be live.
+    [[nodiscard]] const booking& booking_of(owner_id owner) const {
+        VGA_ASSERT(is_live(owner), "only a live pod has a booking, or a live claim");
+        return bookings_[entry_of(owner).slot];
     }
     /// A booking, live or not, by what reserve() returned; null if its place has another one now.
     [[nodiscard]] const booking* find_booking(booking_id id) const noexcept {
@@ -116,6 +124,12 @@ public:
     }
     /// All pods that are live, ascending.
     [[nodiscard]] std::vector<pod_id> live_pods() const;
+    /// All claims that are live, ascending.
+    [[nodiscard]] std::vector<claim_id> live_claims() const;
+    /// How many live pods use a claim; 0 for one that is not live.
+    [[nodiscard]] std::uint32_t users_of(claim_id claim) const noexcept {
+        return is_live(claim) ? claim_users_[claim.at()] : 0;
+    }
 
     [[nodiscard]] const cluster& nodes() const noexcept { return cluster_; }
     [[nodiscard]] const host_use& host(node_index where) const noexcept { return records_[where.at()].host; }
@@ -125,10 +139,10 @@ public:
     [[nodiscard]] std::span<const service_state> services(node_index where) const noexcept {
         return {services_.data() + records_[where.at()].first, records_[where.at()].count};
     }
-    /// Slots in bookings() of the pods that are live on a node, in no order.
+    /// Slots in bookings() of what is live on a node, pods and claims, in no order.
     [[nodiscard]] std::span<const std::uint32_t> live_on(node_index where) const noexcept {
-        const slot_list& pods = records_[where.at()].pods;
-        return {pods.data(), pods.size()};
+        const slot_list& slots = records_[where.at()].slots;
+        return {slots.data(), slots.size()};
     }
     /// Changes whenever the node's device list or description changes. Compare it to find out whether a copy is stale.
     /// The nodes of the start begin with version 0; no other one is used twice, not even by two nodes or after a trial
@@ -205,7 +219,7 @@ private:
     /// A node's share of the tables.
     struct node_record {
         host_use host;
-        slot_list pods;        ///< slots of the live bookings
+        slot_list slots;       ///< of the live bookings
         std::size_t first = 0; ///< of its devices in states_ and services_
         std::uint32_t count = 0;
         std::uint64_t version = 0;
@@ -216,10 +230,21 @@ private:
     /// What a trial needs to take one step back (ledger_trial.cpp).
     struct undo_log;
 
-    [[nodiscard]] status status_of(pod_id pod) const noexcept {
-        const bool known = pod.at() < live_.size() && live_[pod.at()].generation == pod.generation();
-        return known ? live_[pod.at()].state : status::absent;
+    [[nodiscard]] const std::vector<live_entry>& entries_of(owner_id owner) const noexcept {
+        return owner.is_claim() ? live_claims_ : live_;
     }
+    [[nodiscard]] const live_entry& entry_of(owner_id owner) const noexcept { return entries_of(owner)[owner.at()]; }
+    [[nodiscard]] live_entry& entry_of(owner_id owner) noexcept {
+        return owner.is_claim() ? live_claims_[owner.at()] : live_[owner.at()];
+    }
+    [[nodiscard]] status status_of(owner_id owner) const noexcept {
+        const std::vector<live_entry>& entries = entries_of(owner);
+        const bool known = owner.at() < entries.size() && entries[owner.at()].generation == owner.generation();
+        return known ? entries[owner.at()].state : status::absent;
+    }
+    [[nodiscard]] rejection_detail why_no_owner(owner_id owner) const noexcept;
+    [[nodiscard]] rejection_detail why_not_claims(const booking& entry) const noexcept;
+    void count_users(const booking& entry, bool booked);
     [[nodiscard]] rejection_detail why_misused(const booking& entry) const noexcept;
     [[nodiscard]] rejection_detail why_unknown(const placement& where) const noexcept;
     [[nodiscard]] rejection_detail why_foreign(const placement& where) const;
@@ -229,7 +254,7 @@ private:
     VGA_HOT [[nodiscard]] booking_id record(booking&& entry, ledger_event_kind kind, status state);
     VGA_HOT [[nodiscard]] rejection_detail add_shares(const placement& where);
     void remove_shares(const placement& where, std::size_t count);
-    result take_back(pod_id pod, ledger_event_kind kind, status needed);
+    result take_back(owner_id owner, ledger_event_kind kind, status needed);
     void recount(node_index where, std::uint32_t device);
     void recount_overcommitted(node_index where);
     void check_use(node_index where) const;
@@ -255,15 +280,17 @@ private:
     void free_node(node_index where);
     [[nodiscard]] node_index new_node_index();
     void name_nodes();
-    /// Whether a node is there, or was removed while pods run on it.
-    [[nodiscard]] static bool counts(const node_record& owner) noexcept { return owner.present || !owner.pods.empty(); }
+    /// Whether a node is there, or was removed while something is booked on it.
+    [[nodiscard]] static bool counts(const node_record& owner) noexcept {
+        return owner.present || !owner.slots.empty();
+    }
     // trials (ledger_trial.cpp)
     std::size_t begin_trial();
     void end_trial(std::size_t begin, bool keep);
     void save_use(node_index where);
     void save_structure(node_index where, bool counted);
     void note_added_node(node_index where);
-    void note_pod(pod_id pod);
+    void note_owner(owner_id owner);
     [[nodiscard]] bool in_trial() const noexcept { return trial_ != 0; }
 
     cluster cluster_;
@@ -277,6 +304,8 @@ private:
     std::uint64_t next_rank_ = 0;                             ///< never given twice, not even after a trial was undone
     std::uint64_t versions_ = 0;                              ///< how many were given to nodes, of trials as well
     std::vector<live_entry> live_;                            ///< by pod
+    std::vector<live_entry> live_claims_;                     ///< by claim
+    std::vector<std::uint32_t> claim_users_;                  ///< by claim: live pods that use it
     std::size_t expected_pods_ = 0;                           ///< numbers up to there are taken in any case
     std::size_t live_count_ = 0;
     std::vector<booking> bookings_;

@@ -8,19 +8,21 @@
 #include <vector>
 
 #include "vgpualloc/core/ids.hpp"
+#include "vgpualloc/core/rare_list.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/placement.hpp"
 
 namespace vgpualloc {
 
-/// One booking of one pod. A pod that was rolled back or released may be booked again, under a new booking.
+/// One booking of one pod or claim. An owner that was rolled back or released may be booked again, under a new booking.
 struct booking {
-    pod_id pod;
-    milli_cpu cpu{};
-    bytes memory{};
-    placement where{};
+    owner_id owner;
+    milli_cpu cpu{};                 ///< of a pod; a claim has none
+    bytes memory{};                  ///< likewise
+    placement where{};               ///< of a pod: what it has besides what its claims have
     std::vector<std::string> tags{}; ///< of pod_request::tags: what other pods may avoid
+    rare_list<claim_id> claims{};    ///< of a pod: whose devices it uses too; they are live and on its node
     bool operator==(const booking&) const = default;
 };
 
@@ -46,14 +48,15 @@ enum class ledger_event_kind : std::uint8_t {
     trial_undone,
 };
 
-/// Whether the event books what its booking says, or gives it back; the others do neither.
+/// Whether the event books what its booking says, or gives it back; the others do neither. The booking is a pod's or a
+/// claim's.
 [[nodiscard]] constexpr bool books(ledger_event_kind kind) noexcept {
     return kind == ledger_event_kind::reserve || kind == ledger_event_kind::adopt;
 }
 [[nodiscard]] constexpr bool gives_back(ledger_event_kind kind) noexcept {
     return kind == ledger_event_kind::rollback || kind == ledger_event_kind::release;
 }
-[[nodiscard]] constexpr bool is_of_pod(ledger_event_kind kind) noexcept { return kind <= ledger_event_kind::adopt; }
+[[nodiscard]] constexpr bool is_of_booking(ledger_event_kind kind) noexcept { return kind <= ledger_event_kind::adopt; }
 [[nodiscard]] constexpr bool is_of_node(ledger_event_kind kind) noexcept {
     return kind >= ledger_event_kind::node_added && kind <= ledger_event_kind::service_changed;
 }
@@ -62,7 +65,7 @@ struct ledger_event {
     ledger_event_kind kind;
     bool undone = false; ///< a trial took it back later
     bool undoes = false; ///< it takes back an event of a trial
-    /// Of a pod: slot of the booking. Of a node: the lowest 32 bits of the change's number.
+    /// Of a booking: its slot. Of a node: the lowest 32 bits of the change's number.
     std::uint32_t subject = 0;
     bool operator==(const ledger_event&) const = default;
 };

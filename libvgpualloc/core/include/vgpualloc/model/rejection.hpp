@@ -44,7 +44,7 @@ enum class rejection_code : std::uint8_t {
     no_free_instance,           ///< MIG: no place for an instance that is large enough
     instance_memory_unknown,    ///< MIG: nobody knows whether the instance that comes next is large enough
     insufficient_memory,        ///< host memory, which no policy looks at and which is checked last
-    pod_is_live,                ///< misuse: the pod is booked already
+    pod_is_live,                ///< misuse: the pod, or claim, is booked already
     pod_not_known,              ///< misuse: no such pod is booked, or its number is another's or too large
     node_not_known,             ///< misuse: the placement names a node that the cluster does not have
     request_not_known,          ///< misuse: the allocator has forgotten the request, or never knew it
@@ -52,6 +52,9 @@ enum class rejection_code : std::uint8_t {
     over_quota,                 ///< of a queue: its quota, or what others lend it, does not hold one more such job
     gang_not_complete,          ///< of a queue: it would fit, and others that it starts together with would not
     still_queued,               ///< of a queue: its turn had not come when the run ended
+    claim_not_known,            ///< misuse: no such claim is booked, or the pod names it twice, or a claim names one
+    claim_elsewhere,            ///< a claim that the pod uses has its devices on another node
+    claim_in_use,               ///< misuse: live pods use the claim
     count_,                     ///< number of codes
 };
 
@@ -104,6 +107,9 @@ inline constexpr std::size_t node_rejection_code_count = static_cast<std::size_t
         "over_quota",
         "gang_not_complete",
         "still_queued",
+        "claim_not_known",
+        "claim_elsewhere",
+        "claim_in_use",
     };
     return names[static_cast<std::size_t>(code)];
 }

@@ -50,7 +50,7 @@ inline void tell_policies(const ledger& book, const ledger_event& event, const p
             listener.enter_trial();
         } else if (event.kind == ledger_event_kind::trial_kept || event.kind == ledger_event_kind::trial_undone) {
             listener.leave_trial(event.kind == ledger_event_kind::trial_kept);
-        } else if (is_of_pod(event.kind)) {
+        } else if (is_of_booking(event.kind)) {
             const booking& entry = book.bookings()[event.subject];
             listener.observe({.kind = event.kind, .entry = &entry, .where = entry.where.node, .book = &book});
         } else {

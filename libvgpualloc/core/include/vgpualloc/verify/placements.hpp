@@ -1,4 +1,5 @@
-// An independent judge of a ledger: recounts the live pods with its own arithmetic, sharing no code with the modes.
+// An independent judge of a ledger: recounts the live pods and claims with its own arithmetic, sharing no code with the
+// modes.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct device_facts {
 /// The first broken rule in words, or empty if everything holds: host CPU, host memory and pod limits; per device the
 /// memory, compute and slot budgets; a whole device has one user; MIG instances that can exist together, of one group;
 /// the AI cores, AI CPUs and video engines of templates; one isolation on a device where that is a fact; a container's
-/// devices are all different; a pod is live at most once. `facts` by position in cluster::kinds; kinds after its end
+/// devices are all different; a pod or claim is live at most once; a claim has devices alone, and the claims that a pod
+/// uses are live and on its node. `facts` by position in cluster::kinds; kinds after its end
 /// have none.
 [[nodiscard]] std::string first_violation(const ledger& book, std::span<const device_facts> facts = {});
 

@@ -114,6 +114,14 @@ public:
     [[nodiscard]] const ledger& book() const noexcept { return view_.book(); }
     /// The present node of that name; not valid() if there is none.
     [[nodiscard]] node_index find_node(std::string_view name);
+    /// The device of a present node by its uuid. Errors: unknown_name for a node or device that is not there.
+    [[nodiscard]] expected<device_index> find_device(node_index where, std::string_view uuid) const;
+
+    /// Takes a device out of service, or puts it back: draining keeps what it has and gets nothing new; reconfiguring
+    /// is the same while its layout is changed. These two stay, whatever objects say, until this call ends them or the
+    /// node goes; with in_service a device is as its node's object says, healthy or failed. That it has failed holds
+    /// until the node's object changes. False if it was in that state. Errors: those of find_device().
+    [[nodiscard]] expected<bool> set_service(node_index where, std::string_view uuid, service_state service);
 
     // ---- pods
 

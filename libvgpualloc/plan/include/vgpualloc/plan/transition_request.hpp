@@ -36,6 +36,9 @@ struct transition_request {
     bool anew = false;                ///< of a group: nothing of the old one stays
     bool fewest_moves = false;        ///< of `want`, which is a profile: the fewest moves instead of the fewest seconds
     mig_transition_options moving{};  ///< of `want`
+    /// Places that pods were given and whose instances do not exist yet. An instance that `want` gives by its profile
+    /// is another one, and all of these can be made beside it.
+    mig_places promised = 0;
 };
 
 /// Steps that a driver and a scheduler can carry out, for either kind of request.

@@ -1,0 +1,49 @@
+// Which pods of a cluster may be moved.
+#include "vgpualloc/kube/mobility.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace vgpualloc::kube {
+
+bool belongs_to_its_node(const manifest& pod) noexcept {
+    return pod.controller == "DaemonSet" || pod.controller == "Node";
+}
+
+std::optional<error> why_held_back(const snapshot_pod& pod) {
+    if (pod.gates.empty()) return std::nullopt;
+    std::string gates;
+    for (const std::string& gate : pod.gates) gates += (gates.empty() ? "" : ", ") + gate;
+    return error{.code = error_code::unsupported,
+                 .where = pod.place,
+                 .field = "spec.schedulingGates",
+                 .value = std::move(gates),
+                 .expected = "none: no scheduler looks at a pod that has a gate"};
+}
+
+bool may_move(const bound_pod& bound, const manifest& object, const mobility& rules) {
+    if (bound.pod.failure || bound.pod.terminating || object.phase != "Running") return false;
+    if (belongs_to_its_node(object) || (object.controller.empty() && !rules.without_controller)) return false;
+    if (std::ranges::find(rules.namespaces_kept, bound.pod.ns) != rules.namespaces_kept.end()) return false;
+    return std::ranges::all_of(rules.labels, [&](const auto& wanted) {
+        const auto label = bound.pod.object.labels.find(wanted.first);
+        return label != bound.pod.object.labels.end() && label->second == wanted.second;
+    });
+}
+
+void keep_modes(snapshot& state) {
+    for (std::size_t i = 0; i < state.bound.size(); ++i) {
+        bound_pod& bound = state.bound[i];
+        const booking* const booked = state.book->find_booking(pod_id{i});
+        if (booked == nullptr || booked->where.shares.empty()) continue;
+        const device_index device = booked->where.shares[0].device;
+        const auto* const spoken = state.dialects.find(state.devices[booked->where.node.at()][device.at()].dialect);
+        if (spoken == nullptr || !spoken->assigned_by_kubelet()) continue;
+        const auto mode = state.nodes().spec_of(booked->where.node, device).mode->name();
+        for (device_request& container : bound.pod.request.containers) {
+            if (container.mode.empty()) container.mode = mode;
+        }
+    }
+}
+
+} // namespace vgpualloc::kube
