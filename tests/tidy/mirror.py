@@ -21,7 +21,7 @@ TESTS = {
 HOLDS = {
     # values and interfaces without code of their own, which every test of their users holds
     "tests/unit/model/ledger_test.cpp": [
-        "model/device", "model/partition", "model/placement", "model/registration", "model/request"],
+        "model/device", "model/partition", "model/placed_parts", "model/placement", "model/registration", "model/request"],
     "tests/unit/model/cluster_test.cpp": ["model/view"],
     "tests/unit/policy/adding_a_policy_test.cpp": ["policy/all", "policy/factory", "policy/policy"],
     "tests/property/annotations_test.cpp": ["dialect/decision"],

@@ -33,13 +33,14 @@ bool fits(std::uint32_t pod, node_index where, simulation& run) {
     return run.alloc().ask_node(where, run.request_of(pod)).answer.code == rejection_code::none;
 }
 
-/// Whether the node lacks devices for the pod, on devices that CCE shares, so that nobody is stopped for it.
-bool is_kept_by_cce(std::uint32_t pod, node_index where, simulation& run) {
+/// Whether the node lacks devices for the pod, and has devices whose first tenant decides who may join, as with CCE: no
+/// pod is stopped for another one there.
+bool is_kept_by_tenants(std::uint32_t pod, node_index where, simulation& run) {
     const auto& nodes = run.book().nodes();
     const auto& devices = nodes.nodes[where.at()].devices;
-    const bool cce = std::ranges::any_of(
-        devices, [&nodes](const auto& device) { return nodes.kinds[device.kind].mode->name() == "cce"; });
-    if (!cce) return false;
+    const bool tenants_decide = std::ranges::any_of(
+        devices, [&nodes](const auto& device) { return nodes.kinds[device.kind].mode->first_tenant_decides(); });
+    if (!tenants_decide) return false;
     const rejection_code code = run.alloc().ask_node(where, run.request_of(pod)).answer.code;
     return code != rejection_code::insufficient_cpu && code != rejection_code::insufficient_memory &&
            code != rejection_code::too_many_pods;
@@ -70,9 +71,10 @@ void release_job(std::uint32_t job, simulation& run) {
 }
 
 /// Which jobs would have to go for the pod to fit on the node; none if that does not help.
-std::optional<node_victims> victims_on(std::uint32_t pod, node_index where, std::int32_t priority, simulation& run) {
+std::optional<node_victims> victims_on(std::uint32_t pod, node_index where, std::int32_t priority,
+                                       simulation& run) {
     std::vector<std::uint32_t> jobs = lower_jobs(where, priority, run);
-    if (jobs.empty() || is_kept_by_cce(pod, where, run)) return std::nullopt;
+    if (jobs.empty() || is_kept_by_tenants(pod, where, run)) return std::nullopt;
     {
         const vgpualloc::trial all_gone{run.book()};
         for (const std::uint32_t job : jobs) release_job(job, run);

@@ -179,20 +179,20 @@ bool queue_discipline::preempts(line& jobs, std::uint32_t job, simulation& run) 
     if (!rules_.by_priority || running_.empty() || running_.begin()->first >= run.jobs().priority(job)) return false;
     // Where nothing has ended since a job of the line found no room, even without all that is lower, there is none now.
     // What CCE's rule keeps depends on more than that.
-    if (run.jobs().pod_count(job) > 1 || has_cce(run)) return start_by_preempting(job, {}, run);
+    if (run.jobs().pod_count(job) > 1 || tenants_decide(run)) return start_by_preempting(job, {}, run);
     const auto candidates = jobs.preempts_in_vain ? std::optional{freed_.since(jobs.preempt_read)} : std::nullopt;
     jobs.preempt_read = freed_.size();
     jobs.preempts_in_vain = !start_by_preempting(job, candidates, run);
     return !jobs.preempts_in_vain;
 }
 
-/// Whether any device is shared as CCE does.
-bool queue_discipline::has_cce(simulation& run) {
-    if (!has_cce_) {
-        has_cce_ =
-            std::ranges::any_of(run.book().nodes().kinds, [](const auto& kind) { return kind.mode->name() == "cce"; });
+/// Whether the first tenant of any device decides who may join it.
+bool queue_discipline::tenants_decide(simulation& run) {
+    if (!tenants_decide_) {
+        tenants_decide_ = std::ranges::any_of(run.book().nodes().kinds,
+                                              [](const auto& kind) { return kind.mode->first_tenant_decides(); });
     }
-    return *has_cce_;
+    return *tenants_decide_;
 }
 
 void queue_discipline::start_whoever_fits(std::span<const std::uint32_t> lines, simulation& run) {
@@ -265,7 +265,8 @@ void queue_discipline::backfill(std::uint32_t head, std::span<const std::uint32_
     }
 }
 
-bool queue_discipline::approves_late_member(std::uint32_t pod, const vgpualloc::placement& where, simulation& run) {
+bool queue_discipline::approves_late_member(std::uint32_t pod, const vgpualloc::placement& where,
+                                            simulation& run) {
     if (!head_waits_ || promised_->time == ticks::max()) return true;
     const ticks longest = promised_->time - run.now() - run.layout_change();
     return run.jobs().estimate(run.jobs().job_of(pod)) <= longest ||

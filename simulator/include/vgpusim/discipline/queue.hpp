@@ -106,7 +106,7 @@ private:
     [[nodiscard]] std::optional<candidate> first_in_order(simulation& run);
     bool try_start(const candidate& next, simulation& run);
     bool preempts(line& jobs, std::uint32_t job, simulation& run);
-    [[nodiscard]] bool has_cce(simulation& run);
+    [[nodiscard]] bool tenants_decide(simulation& run);
 
     queue_rules rules_;
     release_forecast forecast_;
@@ -118,7 +118,7 @@ private:
     std::vector<candidate> candidates_; ///< a heap
     std::map<std::int32_t, std::int64_t> running_; ///< pods by priority, where that counts
     std::uint64_t next_turn_ = 1;
-    std::optional<bool> has_cce_;
+    std::optional<bool> tenants_decide_;
     freed_nodes freed_;
     std::optional<candidate> first_; ///< as first_in_order() found it, until another may be the first
     std::uint64_t promise_ = 1;      ///< rises when one that would have delayed the first job may no longer do so
