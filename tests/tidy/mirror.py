@@ -82,7 +82,7 @@ HOLDS = {
     "tests/conformance/cases_test.py": ["vgpuconformance/conformance"],
     "tests/conformance/run_cases_test.py": ["vgpusim/workload/kubernetes_objects"],
     "tests/unit/simulator/engine/simulation_test.cpp": [
-        "vgpusim/engine/discipline", "vgpusim/workload/workload"],
+        "vgpusim/engine/discipline", "vgpusim/engine/scheduling_context", "vgpusim/workload/workload"],
     "tests/unit/simulator/outputs/output_test.cpp": [
         "vgpusim/outputs/pods_csv", "vgpusim/outputs/report", "vgpusim/outputs/run_files",
         "vgpusim/outputs/summary_json", "vgpusim/outputs/timeseries_csv", "vgpusim/engine/record", "vgpusim/workload/input", "vgpusim/study/run"],
