@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""The page on embedding shows the example and what it prints. Usage: page_test.py EXAMPLE ROOT"""
+"""The page on embedding shows the examples and what they print. Usage: page_test.py ROOT NAME=PROGRAM..."""
 import subprocess
 import sys
 from pathlib import Path
 
-SOURCE = "tests/embedding/embedding.cpp"
 PAGE = "docs/embedding.md"
 
 
@@ -17,14 +16,16 @@ def quoted(page, name, language):
 
 
 def main():
-    example, root = sys.argv[1], Path(sys.argv[2])
+    root = Path(sys.argv[1])
     page = (root / PAGE).read_text(encoding="utf-8")
-    printed = subprocess.run([example], stdout=subprocess.PIPE, check=True, encoding="utf-8", timeout=60).stdout
     failures = []
-    if quoted(page, SOURCE, "cpp") != (root / SOURCE).read_text(encoding="utf-8"):
-        failures.append(f"{PAGE} does not quote {SOURCE} byte for byte")
-    if not printed or quoted(page, "what it prints", "") != printed:
-        failures.append(f"{PAGE} does not show what the example prints:\n{printed}")
+    for name, program in (argument.split("=", 1) for argument in sys.argv[2:]):
+        source = f"tests/embedding/{name}.cpp"
+        printed = subprocess.run([program], stdout=subprocess.PIPE, check=True, encoding="utf-8", timeout=60).stdout
+        if quoted(page, source, "cpp") != (root / source).read_text(encoding="utf-8"):
+            failures.append(f"{PAGE} does not quote {source} byte for byte")
+        if not printed or quoted(page, f"what {name} prints", "") != printed:
+            failures.append(f"{PAGE} does not show what {name} prints:\n{printed}")
     print("\n".join(failures))
     return 1 if failures else 0
 

@@ -19,6 +19,7 @@ SEES = {
     "packing": ["model"],                       # which parts go together on one device
     "policy": ["metrics", "packing"],           # modes through their interface, which is in model
     "alloc": ["policy"],
+    "local": ["alloc", "mode"],                 # a cluster that a program owns
     "plan": ["alloc", "mode"],
     "solver": ["plan"],                         # HiGHS behind plan/lp.hpp, a library of its own
     "dialect": ["catalog", "text"],
@@ -29,7 +30,7 @@ SEES = {
     "compat_volcano": ["dialect"],
     "compat_list": ["compat", "compat_volcano"],  # compat/all.hpp names both kinds
     "c_api": ["live", "compat_list"],
-    "umbrella": ["live", "plan", "verify"],
+    "umbrella": ["live", "local", "plan", "verify"],
     "traces": ["kube", "formats"],
     "fetch": ["traces"],
     "report": ["core", "formats"],
@@ -47,7 +48,7 @@ SEES = {
 SIMULATOR = ["workload", "engine", "discipline", "bound", "outputs", "study"]
 # layer of the library -> its parts; its folder is libvgpualloc/LAYER.
 LAYERS = {
-    "core": ["core", "document", "model", "catalog", "mode", "metrics", "policy", "packing", "alloc", "verify"],
+    "core": ["core", "document", "model", "catalog", "mode", "metrics", "policy", "packing", "alloc", "local", "verify"],
     "plan": ["plan"],
     "kubernetes": ["dialect", "kube", "explain", "live"],
     "compat": ["compat", "compat_volcano", "compat_list"],
