@@ -23,6 +23,7 @@ HOLDS = {
     "tests/unit/model/ledger_test.cpp": [
         "model/device", "model/partition", "model/placed_parts", "model/placement", "model/registration", "model/request"],
     "tests/unit/model/cluster_test.cpp": ["model/view"],
+    "tests/unit/formats/files_test.cpp": ["vgpuformats/posix_io"],
     "tests/unit/policy/adding_a_policy_test.cpp": ["policy/all", "policy/factory", "policy/policy"],
     "tests/property/annotations_test.cpp": ["dialect/decision"],
     "tests/unit/dialect/all_test.cpp": ["dialect/dialect"],
