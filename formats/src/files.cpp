@@ -10,10 +10,10 @@
 
 #include "held_signals.hpp"
 #include "paths.hpp"
-#include "posix_io.hpp"
 #include "replacement.hpp"
 #include "run_marks.hpp"
 #include "vgpuformats/input.hpp"
+#include "vgpuformats/posix_io.hpp"
 
 namespace vgpuformats {
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "gunzip.hpp"
-#include "posix_io.hpp"
+#include "vgpuformats/posix_io.hpp"
 #include "vgpuformats/sha256.hpp"
 
 namespace vgpuformats {

@@ -1,4 +1,4 @@
-#include "posix_io.hpp"
+#include "vgpuformats/posix_io.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "held_signals.hpp"
-#include "posix_io.hpp"
 #include "run_marks.hpp"
 #include "vgpuformats/files.hpp"
+#include "vgpuformats/posix_io.hpp"
 
 namespace vgpuformats {
 

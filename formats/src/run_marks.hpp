@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "posix_io.hpp"
 #include "vgpualloc/core/expected.hpp"
+#include "vgpuformats/posix_io.hpp"
 
 namespace vgpuformats {
 

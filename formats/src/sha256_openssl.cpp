@@ -8,8 +8,8 @@
 #include <fcntl.h>
 #include <openssl/evp.h>
 
-#include "posix_io.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpuformats/posix_io.hpp"
 
 namespace vgpuformats {
 

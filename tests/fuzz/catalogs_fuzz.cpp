@@ -1,7 +1,7 @@
 // Catalog files: what is read is printed and read again as the same, drawn, and made into sharing modes.
 #include "fuzz.hpp"
 
-#include "../unit/catalog/texts.hpp"
+#include "../unit/catalog_text/texts.hpp"
 #include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/catalog/mig_layouts.hpp"
 #include "vgpualloc/explain/catalog.hpp"

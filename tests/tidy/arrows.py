@@ -19,6 +19,7 @@ SEES = {
     "packing": ["model"],                       # which parts go together on one device
     "policy": ["metrics", "packing"],           # modes through their interface, which is in model
     "alloc": ["policy"],
+    "local": ["alloc", "mode"],                 # a cluster that a program owns
     "plan": ["alloc", "mode"],
     "solver": ["plan"],                         # HiGHS behind plan/lp.hpp, a library of its own
     "dialect": ["catalog", "text"],
@@ -30,13 +31,13 @@ SEES = {
     "compat_volcano": ["dialect"],
     "compat_list": ["compat", "compat_volcano"],  # compat/all.hpp names both kinds
     "c_api": ["operate", "compat_list"],
-    "umbrella": ["operate", "verify"],
+    "umbrella": ["operate", "local", "verify"],
     "traces": ["kube", "formats"],
     "fetch": ["traces"],
     "report": ["core", "formats"],
-    "conformance": ["umbrella", "compat_list", "formats"],
-    "operations": ["umbrella", "compat_list", "traces"],  # questions about a living cluster: no simulation, no thread, no file
-    "workload": ["umbrella", "compat_list", "traces"],    # from here on the simulator, folder by folder
+    "conformance": ["explain", "compat_list", "formats"],
+    "operations": ["live", "plan", "compat_list", "traces"],  # questions about a living cluster: no simulation, no thread, no file
+    "workload": ["live", "plan", "verify", "compat_list", "traces"],  # from here on the simulator, folder by folder
     "engine": ["workload"],
     "discipline": ["engine"],
     "bound": ["discipline"],
@@ -48,7 +49,7 @@ SEES = {
 SIMULATOR = ["workload", "engine", "discipline", "bound", "outputs", "study"]
 # layer of the library -> its parts; its folder is libvgpualloc/LAYER.
 LAYERS = {
-    "core": ["core", "document", "model", "catalog", "mode", "metrics", "policy", "packing", "alloc", "verify"],
+    "core": ["core", "document", "model", "catalog", "mode", "metrics", "policy", "packing", "alloc", "local", "verify"],
     "plan": ["plan"],
     "kubernetes": ["dialect", "kube", "explain", "live"],
     "operate": ["operate"],
@@ -91,6 +92,9 @@ PREFIXES = (("vgputraces/", "traces"), ("vgpufetch/", "fetch"), ("vgpureport/", 
             ("vgpuconformance/", "conformance"), ("vgpuops/", "operations"), *((f"vgpusim/{part}/", part) for part in SIMULATOR))
 ROOT_HEADERS = {"config.hpp": "core", "version.hpp": "core", "fwd.hpp": "core", "vgpualloc.hpp": "umbrella",
                 "c_api.h": "c_api"}
+# Where private headers are, which only their own library includes.
+SOURCE_FOLDERS = (*(f"libvgpualloc/{layer}/src/" for layer in LAYERS), "formats/src/", "formats/text/src/", "traces/src/",
+                  "traces/fetch/src/", "conformance/src/", "operations/src/", "simulator/src/", "simulator/report/src/")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -135,6 +139,17 @@ def is_public(path):
     return path.startswith("libvgpualloc/") and "/include/vgpualloc/" in path
 
 
+def private_header(path, target, files):
+    """The path of the header in a source folder that a quoted include leads to; None when it leads to no such file."""
+    beside = normalised(PurePosixPath(path).parent / target)
+    return next((base for base in (beside, *(folder + target for folder in SOURCE_FOLDERS)) if base in files), None)
+
+
+def library_of(path):
+    """The folder of the library or program that a file belongs to."""
+    return re.split(r"/(?:src|include)/", path)[0].removesuffix("/" + PurePosixPath(path).name)
+
+
 def included_part(path, part, target, files):
     """The part that a quoted or own include leads to; None when it leads nowhere that is known."""
     if target.startswith("vgpualloc/"):
@@ -149,13 +164,8 @@ def included_part(path, part, target, files):
             return other
     if target.endswith("_embedded.hpp"):  # made by vga_embed for the target that includes it
         return part
-    beside = normalised(PurePosixPath(path).parent / target)
-    sources = (f"libvgpualloc/{layer}/src/" for layer in LAYERS)
-    others = ("formats/src/", "operations/src/", "simulator/src/", "simulator/report/src/")
-    for base in (beside, *(folder + target for folder in (*sources, *others))):
-        if base in files:
-            return part_of(base)
-    return None
+    header = private_header(path, target, files)
+    return part_of(header) if header else None
 
 
 def normalised(path):
@@ -193,6 +203,9 @@ def include_problem(path, part, quote, target, files):
     other = included_part(path, part, target, files)
     if other is None:
         return "leads to no file of the project"
+    header = None if own or target.endswith("_embedded.hpp") else private_header(path, target, files)
+    if header and library_of(header) != library_of(path):
+        return f"a private header of {library_of(header)}"
     if other != part and other not in closure(part):
         return f"forbidden arrow {part} -> {other} ({part} sees {', '.join(sorted(closure(part))) or 'nothing'})"
     return None

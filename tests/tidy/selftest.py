@@ -68,6 +68,12 @@ PLANTED = [
     ("arrow", HEADERS + "stray.hpp", "int x;"),
     ("arrow", "libvgpualloc/core/src/nameless.cpp", "int x;"),
     ("arrow", "simulator/src/engine/loop.cpp", '#include "no_such_file.hpp"'),
+    # link lines
+    ("link", "traces/CMakeLists.txt", "# fine\ntarget_link_libraries(vgputraces PUBLIC vgpualloc::vgpualloc)"),
+    ("link", "simulator/report/CMakeLists.txt", "target_link_libraries(vgpureport PUBLIC vgpualloc::kubernetes)"),
+    ("link", "operations/CMakeLists.txt", "target_link_libraries(vgpuops PRIVATE vgpusim_core)"),
+    ("link", "operations/CMakeLists.txt", "target_link_libraries(vgpuops PRIVATE vgpualloc_internals)"),
+    ("link", "operations/CMakeLists.txt", "target_link_libraries(vgpunew PRIVATE vgputraces)"),
     # words
     ("random", HEADERS + "core/rng.hpp", "#include <random>"),
     ("std-random", "simulator/src/engine/loop.cpp", "std::shuffle(a, b, c);"),
@@ -146,6 +152,33 @@ class Tidy(unittest.TestCase):
         for part, lower in arrows.SEES.items():
             self.assertLessEqual(set(lower), set(arrows.SEES))
             self.assertNotIn(part, arrows.closure(part))
+
+    def test_a_declaration_is_an_arrow_too(self):
+        states, device = HEADERS + "catalog/mig_states.hpp", HEADERS + "model/device.hpp"
+        defined = "namespace vgpualloc {\nclass mig_states final : public base {};\n}"
+        for text, flagged in (("namespace vgpualloc {\nclass mig_states; // later\n}", True),
+                              ("namespace vgpualloc {\nstd::unique_ptr<class mig_states> all;\n}", True),
+                              ("namespace vgpualloc::other { class mig_states; }", False),
+                              ("namespace vgpualloc { struct device { struct mig_states; }; }", False),
+                              ("namespace vgpualloc {\n// class mig_states;\n}", False)):
+            with self.subTest(text=text):
+                findings = tidy.check({states: defined, device: text})
+                line = 1 + text.count("\n", 0, text.find("mig_states"))
+                self.assertEqual([(device, line, "arrow")] if flagged else [], [(f.path, f.line, f.rule) for f in findings])
+        self.assertEqual([], tidy.check({device: defined, states: "namespace vgpualloc { class mig_states; }"}))
+
+    def test_a_private_header_belongs_to_its_library(self):
+        header = {"formats/src/posix_io.hpp": "int x;"}
+        for path, flagged in (("traces/fetch/src/fetch.cpp", True), ("formats/src/files.cpp", False)):
+            for target in ("posix_io.hpp", "../../../formats/src/posix_io.hpp"):
+                if not flagged and target.startswith(".."):
+                    continue
+                findings = tidy.check(header | {path: f'#include "{target}"'})
+                self.assertEqual([path] if flagged else [], [finding.path for finding in findings])
+
+    def test_a_link_line_that_its_row_allows_is_left_alone(self):
+        line = "target_link_libraries(vgputraces PUBLIC vgpualloc::kubernetes vgpuformats PRIVATE fmt::fmt) # not vgpusim_core"
+        self.assertEqual([], tidy.check({"traces/CMakeLists.txt": line}))
 
     def test_a_private_header_is_followed_to_its_part(self):
         texts = {"simulator/cli/commands.hpp": "int x;", "simulator/cli/main.cpp": '#include "commands.hpp"',

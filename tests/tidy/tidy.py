@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Reads the tree and fails on a forbidden include arrow, a banned word, or a header that no test holds or that is not listed.
+"""Reads the tree and fails on a forbidden arrow (an include, a declaration or a link line), a banned word, or a header that no test holds or that is not listed.
 Usage: tidy.py ROOT"""
 import sys
 
 import arrows
 import bans
+import declarations
 import headers
+import links
 import mirror
 from source import CPP, read_texts
 
@@ -14,7 +16,7 @@ ARROW_FOLDERS = ("libvgpualloc/", "formats/", "traces/", "conformance/", "operat
 
 def check(texts):
     sources = {path: text for path, text in texts.items() if path.startswith(ARROW_FOLDERS) and path.endswith(CPP)}
-    return sorted(arrows.check(sources) + bans.check(texts), key=lambda finding: (finding.path, finding.line))
+    return sorted(arrows.check(sources) + declarations.check(sources) + links.check(texts) + bans.check(texts), key=lambda finding: (finding.path, finding.line))
 
 
 def main():

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/compat/fgd/policies.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/ledger.hpp"
@@ -70,19 +70,13 @@ inline node_index add_node(cluster& to, const std::vector<device_spec>& devices,
         .owner = pod_id{pod}, .cpu = milli_cpu{cpu}, .memory = bytes{1000}, .where = {.node = where, .shares = shares}};
 }
 
-/// Every policy that ships, as the command line offers them.
-[[nodiscard]] inline std::vector<policy_entry> known_policies() {
-    std::vector<policy_entry> known(native_policies.begin(), native_policies.end());
-    known.insert(known.end(), compat::fgd_policies.begin(), compat::fgd_policies.end());
-    return known;
-}
-
 [[nodiscard]] inline std::unique_ptr<policy> make(std::string_view spelling, workload target = {},
-                                                  std::uint64_t seed = 1) {
+                                                  std::uint64_t seed = 1,
+                                                  std::span<const policy_entry> known = native_policies) {
     policy_parameters parameters;
     parameters.target = std::move(target);
     parameters.seed = seed;
-    return parse_policy(spelling, known_policies(), parameters).value();
+    return parse_policy(spelling, known, parameters).value();
 }
 
 /// A ledger and an allocator for one policy.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "vgpualloc/model/trial.hpp"
-#include "vgpusim/engine/simulation.hpp"
+#include "vgpusim/engine/scheduling_context.hpp"
 
 namespace vgpusim {
 
@@ -20,17 +20,17 @@ void bring_into_service(ledger& book, node_index node) {
 
 } // namespace
 
-void autoscaler::on_arrival(std::uint32_t job, simulation& run) {
+void autoscaler::on_arrival(std::uint32_t job, scheduling_context& run) {
     waiting_.push_back(job);
     rules_->on_arrival(job, run);
 }
 
-void autoscaler::on_start(std::uint32_t pod, vgpualloc::ticks planned_end, simulation& run) {
+void autoscaler::on_start(std::uint32_t pod, vgpualloc::ticks planned_end, scheduling_context& run) {
     std::erase(waiting_, run.jobs().job_of(pod));
     rules_->on_start(pod, planned_end, run);
 }
 
-void autoscaler::pass(simulation& run) {
+void autoscaler::pass(scheduling_context& run) {
     rules_->pass(run);
     std::erase_if(waiting_, [&](std::uint32_t job) { return run.is_given_up(run.jobs().pod(job, 0)); });
     if (waiting_.empty() || nodes_.nodes.empty()) return;
@@ -41,7 +41,7 @@ void autoscaler::pass(simulation& run) {
     }
 }
 
-std::vector<node_index> autoscaler::nodes_needed(simulation& run) {
+std::vector<node_index> autoscaler::nodes_needed(scheduling_context& run) {
     std::vector<node_index> needed;
     const vgpualloc::trial thought{run.book()};
     for (const node_index node : on_the_way_) bring_into_service(run.book(), node);
@@ -54,7 +54,7 @@ std::vector<node_index> autoscaler::nodes_needed(simulation& run) {
     return needed;
 }
 
-void autoscaler::place_in_thought(std::uint32_t pod, simulation& run, std::vector<node_index>& needed) {
+void autoscaler::place_in_thought(std::uint32_t pod, scheduling_context& run, std::vector<node_index>& needed) {
     if (run.alloc().place(run.book(), pod_id{pod}, run.request_id_of(pod))) return;
     for (const node_index node : nodes_.nodes) {
         if (std::ranges::find(needed, node) != needed.end()) continue;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "vgpusim/discipline/whole_devices.hpp"
-#include "vgpusim/engine/simulation.hpp"
+#include "vgpusim/engine/scheduling_context.hpp"
 
 namespace vgpusim {
 
@@ -27,7 +27,7 @@ std::int64_t devices_of(const pod_request& request) noexcept {
 }
 
 /// Devices of a node that take pods.
-std::int64_t capacity_of(node_index node, simulation& run) {
+std::int64_t capacity_of(node_index node, scheduling_context& run) {
     const auto& book = run.book();
     if (!book.nodes().nodes[node.at()].host.is_open()) return 0;
     return std::ranges::count(book.services(node), vgpualloc::service_state::in_service);
@@ -53,7 +53,7 @@ std::vector<std::vector<std::uint32_t>> mixtures_of_kinds(const vgpualloc::clust
 }
 
 /// Of the devices that a pod has, those that the node's capacity counts.
-std::int64_t devices_in_capacity(std::uint32_t pod, node_index node, simulation& run) {
+std::int64_t devices_in_capacity(std::uint32_t pod, node_index node, scheduling_context& run) {
     const auto& book = run.book();
     if (!book.nodes().nodes[node.at()].host.is_open()) return 0;
     const auto services = book.services(node);
@@ -95,7 +95,7 @@ expected<void> conservative::check(const simulation_input& input, const vgpuallo
     return {};
 }
 
-void conservative::on_arrival(std::uint32_t job, simulation& run) {
+void conservative::on_arrival(std::uint32_t job, scheduling_context& run) {
     if (turns_.empty()) turns_.resize(run.jobs().count());
     if (turns_[job] != 0) { // it was stopped and has its old place
         const auto after = std::ranges::upper_bound(queue_, turns_[job], {}, &planned_job::turn);
@@ -111,7 +111,7 @@ void conservative::on_arrival(std::uint32_t job, simulation& run) {
     queue_.push_back({.job = job, .turn = turns_[job]});
 }
 
-void conservative::on_start(std::uint32_t pod, ticks planned_end, simulation& run) {
+void conservative::on_start(std::uint32_t pod, ticks planned_end, scheduling_context& run) {
     running_[pod] = {.node = run.book().booking_of(pod_id{pod}).where.node, .end = planned_end};
     ends_.insert(planned_end);
     const ticks estimate = run.jobs().estimate(run.jobs().job_of(pod));
@@ -120,7 +120,7 @@ void conservative::on_start(std::uint32_t pod, ticks planned_end, simulation& ru
     if (begins_later || !is_starting_) plan_is_void_ = true;
 }
 
-void conservative::on_end(std::uint32_t pod, simulation& run) {
+void conservative::on_end(std::uint32_t pod, scheduling_context& run) {
     const auto ended = running_.find(pod);
     if (ended->second.end != run.now()) plan_is_void_ = true;
     ends_.erase(ends_.find(ended->second.end));
@@ -128,7 +128,7 @@ void conservative::on_end(std::uint32_t pod, simulation& run) {
     look_again_at_all();
 }
 
-void conservative::on_cluster_change(simulation& /*run*/) {
+void conservative::on_cluster_change(scheduling_context& /*run*/) {
     plan_is_void_ = true;
     look_again_at_all();
 }
@@ -141,7 +141,7 @@ void conservative::look_again_at_all() {
     plan_is_void_ = true;
 }
 
-bool conservative::offers(std::size_t node, std::uint32_t pod, simulation& run) {
+bool conservative::offers(std::size_t node, std::uint32_t pod, scheduling_context& run) {
     auto& known = offers_[run.jobs().request_of(pod)];
     if (known.empty()) {
         const auto& nodes = run.book().nodes();
@@ -154,7 +154,7 @@ bool conservative::offers(std::size_t node, std::uint32_t pod, simulation& run) 
     return known[node];
 }
 
-void conservative::plan_anew(simulation& run) {
+void conservative::plan_anew(scheduling_context& run) {
     plan_is_void_ = false;
     const std::size_t nodes = run.book().nodes().nodes.size();
     offers_.resize(run.input().requests.size());
@@ -172,7 +172,7 @@ void conservative::plan_anew(simulation& run) {
     planned_ = queue_.size();
 }
 
-void conservative::plan(planned_job& next, simulation& run) {
+void conservative::plan(planned_job& next, scheduling_context& run) {
     next.start = ticks::max();
     next.nodes.clear();
     if (unfit_classes_.contains(run.jobs().class_of(next.job)) || held_up_queues_.contains(run.jobs().queue(next.job)))
@@ -202,7 +202,7 @@ void conservative::plan(planned_job& next, simulation& run) {
 /// Whether enough of the gang's pods find their devices at that time, and on which nodes: as release_forecast counts
 /// them.
 bool conservative::place_gang(const planned_job& next, ticks time, ticks estimate, planned_nodes& nodes,
-                              simulation& run) const {
+                              scheduling_context& run) const {
     std::vector<std::int64_t> free;
     for (const free_profile& profile : profiles_) free.push_back(profile.least(time, estimate));
     const std::uint32_t count = run.jobs().pod_count(next.job);
@@ -227,7 +227,7 @@ bool conservative::place_gang(const planned_job& next, ticks time, ticks estimat
     return placed >= run.jobs().minimum(next.job);
 }
 
-void conservative::plan_gang(planned_job& next, ticks estimate, simulation& run) {
+void conservative::plan_gang(planned_job& next, ticks estimate, scheduling_context& run) {
     for (std::uint32_t i = 0; i < run.jobs().pod_count(next.job); ++i) {
         const std::uint32_t pod = run.jobs().pod(next.job, i);
         if (devices_of(run.request_of(pod)) > 0)
@@ -249,7 +249,7 @@ void conservative::plan_gang(planned_job& next, ticks estimate, simulation& run)
     }
 }
 
-void conservative::take(const planned_job& planned, ticks estimate, simulation& run) {
+void conservative::take(const planned_job& planned, ticks estimate, scheduling_context& run) {
     for (std::uint32_t i = 0; i < run.jobs().pod_count(planned.job); ++i) {
         if (!planned.nodes[i]) continue;
         const std::int64_t devices = devices_of(run.request_of(run.jobs().pod(planned.job, i)));
@@ -258,9 +258,9 @@ void conservative::take(const planned_job& planned, ticks estimate, simulation& 
 }
 
 /// Where the plan says: by an ordinary decision if that agrees, which is fast, else by asking the planned nodes.
-start_result conservative::start(const planned_job& due, simulation& run) {
+start_result conservative::start(const planned_job& due, scheduling_context& run) {
     if (due.nodes.empty()) return run.try_start(due.job);
-    const simulation::approval is_planned = [&due](std::span<const vgpualloc::placement> places) {
+    const scheduling_context::approval is_planned = [&due](std::span<const vgpualloc::placement> places) {
         return std::ranges::equal(places, due.nodes, {}, &vgpualloc::placement::node);
     };
     const bool is_whole = std::ranges::all_of(due.nodes, [](const auto& node) { return node.has_value(); });
@@ -271,7 +271,7 @@ start_result conservative::start(const planned_job& due, simulation& run) {
     return run.start_on(due.job, due.nodes);
 }
 
-void conservative::start_those_whose_time_has_come(simulation& run) {
+void conservative::start_those_whose_time_has_come(scheduling_context& run) {
     bool some_end_at_once = false;
     for (std::size_t i = 0; i < planned_; ++i) {
         if (queue_[i].start > run.now()) continue;
@@ -299,7 +299,7 @@ void conservative::start_those_whose_time_has_come(simulation& run) {
     planned_ = queue_.size();
 }
 
-void conservative::pass(simulation& run) {
+void conservative::pass(scheduling_context& run) {
     // Who has outlived the estimate has been planned to be gone.
     if (!ends_.empty() && *ends_.begin() < run.now()) plan_is_void_ = true;
     std::size_t left_out = 0;

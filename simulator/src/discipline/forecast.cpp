@@ -7,7 +7,7 @@
 #include "vgpualloc/model/host_rules.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpusim/discipline/whole_devices.hpp"
-#include "vgpusim/engine/simulation.hpp"
+#include "vgpusim/engine/scheduling_context.hpp"
 
 namespace vgpusim {
 
@@ -67,7 +67,7 @@ struct release_forecast::request_times {
 release_forecast::release_forecast() = default;
 release_forecast::~release_forecast() = default;
 
-void release_forecast::prepare(simulation& run) {
+void release_forecast::prepare(scheduling_context& run) {
     if (!first_device_.empty()) return;
     const auto& nodes = run.book().nodes().nodes;
     std::size_t devices = 0;
@@ -82,7 +82,7 @@ void release_forecast::prepare(simulation& run) {
     requests_.resize(run.input().requests.size());
 }
 
-void release_forecast::on_start(std::uint32_t pod, ticks planned_end, simulation& run) {
+void release_forecast::on_start(std::uint32_t pod, ticks planned_end, scheduling_context& run) {
     prepare(run);
     const placement& where = run.book().booking_of(pod_id{pod}).where;
     pods_[where.node.at()].push_back({.end = planned_end, .pod = pod});
@@ -94,7 +94,7 @@ void release_forecast::on_start(std::uint32_t pod, ticks planned_end, simulation
     }
 }
 
-bool release_forecast::on_end(std::uint32_t pod, simulation& run) {
+bool release_forecast::on_end(std::uint32_t pod, scheduling_context& run) {
     const placement& where = run.book().booking_of(pod_id{pod}).where;
     auto& pods = pods_[where.node.at()];
     const auto ended = std::ranges::find(pods, pod, &running_pod::pod);
@@ -120,7 +120,7 @@ void release_forecast::on_cluster_change() {
 // ---- tables
 
 ticks release_forecast::device_time(const device_request& unit, node_index node, device_index device,
-                                    simulation& run) const {
+                                    scheduling_context& run) const {
     const auto& book = run.book();
     const auto& spec = book.nodes().spec_of(node, device);
     auto state = book.devices(node)[device.at()];
@@ -142,7 +142,7 @@ ticks release_forecast::device_time(const device_request& unit, node_index node,
     return never;
 }
 
-ticks release_forecast::host_time(node_index node, const pod_request& request, simulation& run) const {
+ticks release_forecast::host_time(node_index node, const pod_request& request, scheduling_context& run) const {
     const auto& book = run.book();
     const auto& described = book.nodes().nodes[node.at()];
     if (vgpualloc::why_not_host(request.rules, described.host, described.name) != rejection_code::none) return never;
@@ -168,7 +168,7 @@ ticks release_forecast::host_time(node_index node, const pod_request& request, s
 
 /// `devices`: from when each device of the node could serve one unit.
 ticks release_forecast::node_time(const pod_request& request, node_index node, std::span<const ticks> devices,
-                                  simulation& run) {
+                                  scheduling_context& run) {
     const ticks host = host_time(node, request, run);
     if (host == never || request.containers.empty()) return host;
     const auto wanted = static_cast<std::size_t>(request.containers.front().count);
@@ -180,7 +180,7 @@ ticks release_forecast::node_time(const pod_request& request, node_index node, s
     return std::max(host, *last);
 }
 
-release_forecast::unit_times& release_forecast::unit_of(const device_request& container, simulation& run) {
+release_forecast::unit_times& release_forecast::unit_of(const device_request& container, scheduling_context& run) {
     device_request unit = container;
     unit.count = 1;
     for (const auto& known : units_) {
@@ -192,7 +192,7 @@ release_forecast::unit_times& release_forecast::unit_of(const device_request& co
     return *units_.back();
 }
 
-void release_forecast::refresh(unit_times& unit, simulation& run) {
+void release_forecast::refresh(unit_times& unit, scheduling_context& run) {
     const auto renew = [&](std::size_t node, std::size_t device) {
         unit.by_device[device] =
             device_time(unit.unit, node_index{node}, device_index{device - first_device_[node]}, run);
@@ -214,7 +214,7 @@ void release_forecast::refresh(unit_times& unit, simulation& run) {
     unit.changes_read = changed_devices_.size();
 }
 
-release_forecast::request_times& release_forecast::times_of(std::uint32_t pod, simulation& run) {
+release_forecast::request_times& release_forecast::times_of(std::uint32_t pod, scheduling_context& run) {
     auto& times = requests_[run.jobs().request_of(pod)];
     if (times) return *times;
     times = std::make_unique<request_times>(
@@ -224,7 +224,7 @@ release_forecast::request_times& release_forecast::times_of(std::uint32_t pod, s
     return *times;
 }
 
-void release_forecast::refresh(request_times& times, simulation& run) {
+void release_forecast::refresh(request_times& times, scheduling_context& run) {
     if (times.unit != nullptr) refresh(*times.unit, run);
     const auto renew = [&](std::size_t node) {
         const auto devices = times.unit == nullptr ? std::span<const ticks>{} : devices_of(*times.unit, node);
@@ -248,7 +248,7 @@ std::span<const ticks> release_forecast::devices_of(const unit_times& unit, std:
 }
 
 std::vector<ticks> release_forecast::devices_with(const unit_times& unit, std::size_t node,
-                                                  std::span<const placement> added, simulation& run) const {
+                                                  std::span<const placement> added, scheduling_context& run) const {
     const auto known = devices_of(unit, node);
     std::vector<ticks> devices{known.begin(), known.end()};
     for (const placement& where : added) {
@@ -262,11 +262,11 @@ std::vector<ticks> release_forecast::devices_with(const unit_times& unit, std::s
 
 // ---- answers
 
-bool release_forecast::is_plain(std::uint32_t job, simulation& run) const {
+bool release_forecast::is_plain(std::uint32_t job, scheduling_context& run) const {
     return run.jobs().pod_count(job) == 1 && takes_any_device(run.request_of(run.jobs().pod(job, 0)));
 }
 
-ticks release_forecast::earliest(std::uint32_t job, simulation& run) {
+ticks release_forecast::earliest(std::uint32_t job, scheduling_context& run) {
     prepare(run);
     if (known_job_ != job) known_job_.reset();
     if (is_plain(job, run)) {
@@ -278,7 +278,7 @@ ticks release_forecast::earliest(std::uint32_t job, simulation& run) {
     return std::max(run.now(), unit != nullptr ? earliest_of_gang(job, *unit, run) : earliest_by_trial(job, run));
 }
 
-bool release_forecast::keeps(std::uint32_t job, ticks time, std::span<const placement> added, simulation& run) {
+bool release_forecast::keeps(std::uint32_t job, ticks time, std::span<const placement> added, scheduling_context& run) {
     if (time == never) return true;
     if (is_plain(job, run)) {
         const bool kept = keeps_plain(run.jobs().pod(job, 0), time, added, run);
@@ -303,7 +303,8 @@ void release_forecast::look_again_at(std::span<const placement> added) {
     }
 }
 
-bool release_forecast::keeps_plain(std::uint32_t pod, ticks time, std::span<const placement> added, simulation& run) {
+bool release_forecast::keeps_plain(std::uint32_t pod, ticks time, std::span<const placement> added,
+                                   scheduling_context& run) {
     request_times& times = times_of(pod, run);
     refresh(times, run);
     std::vector<std::pair<std::size_t, ticks>> nodes; // that get something, and what the table says of them
@@ -325,7 +326,7 @@ bool release_forecast::keeps_plain(std::uint32_t pod, ticks time, std::span<cons
 
 /// The table for the devices of a gang, each of whose pods takes so many whole devices and nothing of the host that
 /// could run out; null for other jobs.
-release_forecast::unit_times* release_forecast::whole_device_gang(std::uint32_t job, simulation& run) {
+release_forecast::unit_times* release_forecast::whole_device_gang(std::uint32_t job, scheduling_context& run) {
     unit_times* unit = nullptr;
     for (std::uint32_t i = 0; i < run.jobs().pod_count(job); ++i) {
         const pod_request& request = run.request_of(run.jobs().pod(job, i));
@@ -342,7 +343,7 @@ release_forecast::unit_times* release_forecast::whole_device_gang(std::uint32_t 
 /// Whether enough of the gang's pods find their devices at `time`: the largest first, each on the node that has the
 /// fewest devices left of those that have enough. With pods of one size, and one smaller, that finds room if there is.
 bool release_forecast::gang_fits(std::uint32_t job, const unit_times& unit, ticks time,
-                                 std::span<const placement> added, simulation& run) const {
+                                 std::span<const placement> added, scheduling_context& run) const {
     const pod_request& first = run.request_of(run.jobs().pod(job, 0));
     std::vector<std::int64_t> free;
     for (std::size_t node = 0; node < pods_.size(); ++node) {
@@ -372,7 +373,7 @@ bool release_forecast::gang_fits(std::uint32_t job, const unit_times& unit, tick
     return placed >= run.jobs().minimum(job);
 }
 
-ticks release_forecast::earliest_of_gang(std::uint32_t job, unit_times& unit, simulation& run) {
+ticks release_forecast::earliest_of_gang(std::uint32_t job, unit_times& unit, scheduling_context& run) {
     refresh(unit, run);
     std::vector<ticks> times = unit.by_device;
     std::ranges::sort(times);
@@ -384,7 +385,7 @@ ticks release_forecast::earliest_of_gang(std::uint32_t job, unit_times& unit, si
 }
 
 /// Whether the job can be placed when all that is planned to end by `time` has ended.
-bool release_forecast::fits_at(std::uint32_t job, ticks time, simulation& run) {
+bool release_forecast::fits_at(std::uint32_t job, ticks time, scheduling_context& run) {
     vgpualloc::ledger& book = run.book();
     const vgpualloc::trial future{book};
     for (const auto& pods : pods_) {
@@ -401,7 +402,7 @@ bool release_forecast::fits_at(std::uint32_t job, ticks time, simulation& run) {
     return placed >= run.jobs().minimum(job);
 }
 
-ticks release_forecast::earliest_by_trial(std::uint32_t job, simulation& run) {
+ticks release_forecast::earliest_by_trial(std::uint32_t job, scheduling_context& run) {
     if (known_job_ == job) return known_time_;
     std::vector<ticks> ends;
     for (const auto& pods : pods_) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "vgpualloc/model/trial.hpp"
-#include "vgpusim/engine/simulation.hpp"
+#include "vgpusim/engine/scheduling_context.hpp"
 
 namespace vgpusim {
 
@@ -29,24 +29,25 @@ struct node_victims {
     }
 };
 
-bool fits(std::uint32_t pod, node_index where, simulation& run) {
+bool fits(std::uint32_t pod, node_index where, scheduling_context& run) {
     return run.alloc().ask_node(where, run.request_of(pod)).answer.code == rejection_code::none;
 }
 
-/// Whether the node lacks devices for the pod, on devices that CCE shares, so that nobody is stopped for it.
-bool is_kept_by_cce(std::uint32_t pod, node_index where, simulation& run) {
+/// Whether the node lacks devices for the pod, and has devices whose first tenant decides who may join, as with CCE: no
+/// pod is stopped for another one there.
+bool is_kept_by_tenants(std::uint32_t pod, node_index where, scheduling_context& run) {
     const auto& nodes = run.book().nodes();
     const auto& devices = nodes.nodes[where.at()].devices;
-    const bool cce = std::ranges::any_of(
-        devices, [&nodes](const auto& device) { return nodes.kinds[device.kind].mode->name() == "cce"; });
-    if (!cce) return false;
+    const bool tenants_decide = std::ranges::any_of(
+        devices, [&nodes](const auto& device) { return nodes.kinds[device.kind].mode->first_tenant_decides(); });
+    if (!tenants_decide) return false;
     const rejection_code code = run.alloc().ask_node(where, run.request_of(pod)).answer.code;
     return code != rejection_code::insufficient_cpu && code != rejection_code::insufficient_memory &&
            code != rejection_code::too_many_pods;
 }
 
 /// The jobs of lower priority that run on a node, from the highest priority on and then by number.
-std::vector<std::uint32_t> lower_jobs(node_index where, std::int32_t priority, simulation& run) {
+std::vector<std::uint32_t> lower_jobs(node_index where, std::int32_t priority, scheduling_context& run) {
     std::vector<std::uint32_t> jobs;
     for (const std::uint32_t slot : run.book().live_on(where)) {
         const pod_id pod = run.book().bookings()[slot].owner.pod();
@@ -62,7 +63,7 @@ std::vector<std::uint32_t> lower_jobs(node_index where, std::int32_t priority, s
     return jobs;
 }
 
-void release_job(std::uint32_t job, simulation& run) {
+void release_job(std::uint32_t job, scheduling_context& run) {
     for (std::uint32_t i = 0; i < run.jobs().pod_count(job); ++i) {
         const pod_id pod{run.jobs().pod(job, i)};
         if (run.book().is_committed(pod)) run.book().release(pod);
@@ -70,9 +71,10 @@ void release_job(std::uint32_t job, simulation& run) {
 }
 
 /// Which jobs would have to go for the pod to fit on the node; none if that does not help.
-std::optional<node_victims> victims_on(std::uint32_t pod, node_index where, std::int32_t priority, simulation& run) {
+std::optional<node_victims> victims_on(std::uint32_t pod, node_index where, std::int32_t priority,
+                                       scheduling_context& run) {
     std::vector<std::uint32_t> jobs = lower_jobs(where, priority, run);
-    if (jobs.empty() || is_kept_by_cce(pod, where, run)) return std::nullopt;
+    if (jobs.empty() || is_kept_by_tenants(pod, where, run)) return std::nullopt;
     {
         const vgpualloc::trial all_gone{run.book()};
         for (const std::uint32_t job : jobs) release_job(job, run);
@@ -96,7 +98,7 @@ std::optional<node_victims> victims_on(std::uint32_t pod, node_index where, std:
 }
 
 std::optional<node_victims> best_victims(std::uint32_t pod, std::int32_t priority, nodes_to_ask nodes,
-                                         simulation& run) {
+                                         scheduling_context& run) {
     std::optional<node_victims> best;
     const auto ask = [&](node_index node) {
         auto victims = victims_on(pod, node, priority, run);
@@ -112,7 +114,7 @@ std::optional<node_victims> best_victims(std::uint32_t pod, std::int32_t priorit
 
 } // namespace
 
-bool start_by_preempting(std::uint32_t job, nodes_to_ask nodes, simulation& run) {
+bool start_by_preempting(std::uint32_t job, nodes_to_ask nodes, scheduling_context& run) {
     const std::int32_t priority = run.jobs().priority(job);
     if (run.quotas().limits() && !run.quotas().admits(run.jobs().queue(job), run.jobs().amounts(job))) return false;
     std::vector<std::uint32_t> stopped;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "vgpusim/discipline/preemption.hpp"
-#include "vgpusim/engine/simulation.hpp"
+#include "vgpusim/engine/scheduling_context.hpp"
 
 namespace vgpusim {
 
@@ -13,7 +13,7 @@ using vgpualloc::node_index;
 using vgpualloc::rejection_code;
 using vgpualloc::ticks;
 
-void queue_discipline::on_arrival(std::uint32_t job, simulation& run) {
+void queue_discipline::on_arrival(std::uint32_t job, scheduling_context& run) {
     if (lines_.empty()) {
         lines_.resize(run.jobs().class_count());
         turns_.resize(run.jobs().count());
@@ -51,7 +51,7 @@ void queue_discipline::drop_empty_lines() {
     });
 }
 
-void queue_discipline::on_start(std::uint32_t pod, ticks planned_end, simulation& run) {
+void queue_discipline::on_start(std::uint32_t pod, ticks planned_end, scheduling_context& run) {
     settled_ = false;
     if (rules_.by_priority) forecast_.forget_answer(); // who is before the first job in the queue is not asked
     freed_.on_start(run.book().booking_of(vgpualloc::pod_id{pod}).where.node, run.book());
@@ -59,7 +59,7 @@ void queue_discipline::on_start(std::uint32_t pod, ticks planned_end, simulation
     if (rules_.by_priority) ++running_[run.jobs().priority(run.jobs().job_of(pod))];
 }
 
-void queue_discipline::on_end(std::uint32_t pod, simulation& run) {
+void queue_discipline::on_end(std::uint32_t pod, scheduling_context& run) {
     settled_ = false;
     if (rules_.overtakes == overtaking::unpromised) {
         // What ends early is free for longer than was known, which may make room for one that was too long before. And
@@ -74,14 +74,14 @@ void queue_discipline::on_end(std::uint32_t pod, simulation& run) {
     freed_.on_end(run.book().booking_of(vgpualloc::pod_id{pod}).where.node, run.book());
 }
 
-void queue_discipline::on_cluster_change(simulation&) {
+void queue_discipline::on_cluster_change(scheduling_context&) {
     settled_ = false;
     forecast_.on_cluster_change();
     for (line& jobs : lines_) jobs.refused = jobs.preempts_in_vain = false;
     ++promise_;
 }
 
-void queue_discipline::refuse(line& jobs, std::uint32_t job, simulation& run) {
+void queue_discipline::refuse(line& jobs, std::uint32_t job, scheduling_context& run) {
     jobs.refused = true;
     jobs.freed_read = freed_.size();
     const bool by_node = !rules_.by_priority && run.jobs().pod_count(job) == 1 && !run.has_placer();
@@ -90,13 +90,13 @@ void queue_discipline::refuse(line& jobs, std::uint32_t job, simulation& run) {
 
 /// Whether a job of the line did not fit, and nothing that has become free since then can change that. Where jobs are
 /// gangs, preempt others or are not placed by the allocator, anything can.
-bool queue_discipline::is_refused(line& jobs, simulation& run) {
+bool queue_discipline::is_refused(line& jobs, scheduling_context& run) {
     if (!jobs.refused || jobs.freed_read == freed_.size()) return jobs.refused;
     return jobs.asker.request != nullptr && !freed_.may_fit(jobs.asker, jobs.freed_read, run.book());
 }
 
 /// Whether the job's queue has quota for it, and, in order of arrival, for the first one of the queue.
-bool queue_discipline::has_quota(std::uint32_t job, simulation& run) const {
+bool queue_discipline::has_quota(std::uint32_t job, scheduling_context& run) const {
     if (!run.quotas().limits()) return true;
     const std::uint32_t queue = run.jobs().queue(job);
     if (queue < held_up_.size() && held_up_[queue]) return false;
@@ -104,14 +104,14 @@ bool queue_discipline::has_quota(std::uint32_t job, simulation& run) const {
 }
 
 /// Whether the first job would still have quota if the other one ran.
-bool queue_discipline::leaves_quota(std::uint32_t head, std::uint32_t other, simulation& run) {
+bool queue_discipline::leaves_quota(std::uint32_t head, std::uint32_t other, scheduling_context& run) {
     const job_table& jobs = run.jobs();
     return !run.quotas().limits() ||
            run.quotas().admits_beside(jobs.queue(head), jobs.amounts(head), jobs.queue(other), jobs.amounts(other));
 }
 
 /// The first job of a queue that has no quota holds up all of that queue.
-void queue_discipline::hold_up_queues(simulation& run) {
+void queue_discipline::hold_up_queues(scheduling_context& run) {
     held_up_.assign(run.input().queues.size(), false);
     std::vector<std::optional<candidate>> heads(held_up_.size());
     for (const std::uint32_t number : active_) {
@@ -135,7 +135,7 @@ std::optional<queue_discipline::candidate> queue_discipline::head_of(std::uint32
 }
 
 /// The first job of the line from `from` on that takes no longer becomes a candidate.
-void queue_discipline::collect_next(std::uint32_t number, std::size_t from, ticks longest, simulation& run) {
+void queue_discipline::collect_next(std::uint32_t number, std::size_t from, ticks longest, scheduling_context& run) {
     line& jobs = lines_[number];
     if (is_refused(jobs, run)) return;
     const auto position = jobs.jobs.first(longest, from);
@@ -146,7 +146,7 @@ void queue_discipline::collect_next(std::uint32_t number, std::size_t from, tick
 }
 
 /// Every one of these lines with a job that is worth trying has its first one become a candidate.
-void queue_discipline::collect(std::span<const std::uint32_t> lines, ticks longest, simulation& run) {
+void queue_discipline::collect(std::span<const std::uint32_t> lines, ticks longest, scheduling_context& run) {
     candidates_.clear();
     for (const std::uint32_t number : lines) {
         collect_next(number, 0, lines_[number].delaying_in == promise_ ? longest : ticks::max(), run);
@@ -160,7 +160,7 @@ queue_discipline::candidate queue_discipline::take_candidate() {
     return next;
 }
 
-bool queue_discipline::try_start(const candidate& next, simulation& run) {
+bool queue_discipline::try_start(const candidate& next, scheduling_context& run) {
     line& jobs = lines_[next.line];
     const std::uint32_t job = jobs.jobs.at(next.position).job;
     const start_result result = run.try_start(job);
@@ -175,27 +175,27 @@ bool queue_discipline::try_start(const candidate& next, simulation& run) {
 }
 
 /// Whether jobs of lower priority were stopped and this one has started.
-bool queue_discipline::preempts(line& jobs, std::uint32_t job, simulation& run) {
+bool queue_discipline::preempts(line& jobs, std::uint32_t job, scheduling_context& run) {
     if (!rules_.by_priority || running_.empty() || running_.begin()->first >= run.jobs().priority(job)) return false;
     // Where nothing has ended since a job of the line found no room, even without all that is lower, there is none now.
     // What CCE's rule keeps depends on more than that.
-    if (run.jobs().pod_count(job) > 1 || has_cce(run)) return start_by_preempting(job, {}, run);
+    if (run.jobs().pod_count(job) > 1 || tenants_decide(run)) return start_by_preempting(job, {}, run);
     const auto candidates = jobs.preempts_in_vain ? std::optional{freed_.since(jobs.preempt_read)} : std::nullopt;
     jobs.preempt_read = freed_.size();
     jobs.preempts_in_vain = !start_by_preempting(job, candidates, run);
     return !jobs.preempts_in_vain;
 }
 
-/// Whether any device is shared as CCE does.
-bool queue_discipline::has_cce(simulation& run) {
-    if (!has_cce_) {
-        has_cce_ =
-            std::ranges::any_of(run.book().nodes().kinds, [](const auto& kind) { return kind.mode->name() == "cce"; });
+/// Whether the first tenant of any device decides who may join it.
+bool queue_discipline::tenants_decide(scheduling_context& run) {
+    if (!tenants_decide_) {
+        tenants_decide_ = std::ranges::any_of(run.book().nodes().kinds,
+                                              [](const auto& kind) { return kind.mode->first_tenant_decides(); });
     }
-    return *has_cce_;
+    return *tenants_decide_;
 }
 
-void queue_discipline::start_whoever_fits(std::span<const std::uint32_t> lines, simulation& run) {
+void queue_discipline::start_whoever_fits(std::span<const std::uint32_t> lines, scheduling_context& run) {
     collect(lines, ticks::max(), run);
     while (!candidates_.empty()) {
         const candidate next = take_candidate();
@@ -205,7 +205,7 @@ void queue_discipline::start_whoever_fits(std::span<const std::uint32_t> lines, 
 }
 
 /// The first job of all lines whose queue has quota left; none if nobody waits.
-std::optional<queue_discipline::candidate> queue_discipline::first_in_order(simulation& run) {
+std::optional<queue_discipline::candidate> queue_discipline::first_in_order(scheduling_context& run) {
     if (first_ && !run.quotas().limits()) return first_;
     first_.reset();
     if (run.quotas().limits()) hold_up_queues(run);
@@ -217,7 +217,7 @@ std::optional<queue_discipline::candidate> queue_discipline::first_in_order(simu
 }
 
 /// Returns whether one that does not fit holds up those behind it.
-bool queue_discipline::start_in_order(simulation& run) {
+bool queue_discipline::start_in_order(scheduling_context& run) {
     while (const auto first = first_in_order(run)) {
         const line& jobs = lines_[first->line];
         const std::uint32_t job = jobs.jobs.at(first->position).job;
@@ -231,7 +231,7 @@ bool queue_discipline::start_in_order(simulation& run) {
 
 /// Those of the lines that do not delay the first job in the queue start; those of all lines if it is promised another
 /// time than before.
-void queue_discipline::backfill(std::uint32_t head, std::span<const std::uint32_t> lines, simulation& run) {
+void queue_discipline::backfill(std::uint32_t head, std::span<const std::uint32_t> lines, scheduling_context& run) {
     const ticks time = forecast_.earliest(head, run);
     if (!promised_ || promised_->job != head || promised_->time != time) {
         ++promise_;
@@ -241,7 +241,7 @@ void queue_discipline::backfill(std::uint32_t head, std::span<const std::uint32_
     head_waits_ = true;
     // A job may begin as much later as making its MIG instances takes.
     const ticks longest = time == ticks::max() ? time : time - run.now() - run.layout_change();
-    const simulation::approval keeps_promise = [&](std::span<const vgpualloc::placement> added) {
+    const scheduling_context::approval keeps_promise = [&](std::span<const vgpualloc::placement> added) {
         return forecast_.keeps(head, time, added, run);
     };
     collect(lines, longest, run);
@@ -265,14 +265,15 @@ void queue_discipline::backfill(std::uint32_t head, std::span<const std::uint32_
     }
 }
 
-bool queue_discipline::approves_late_member(std::uint32_t pod, const vgpualloc::placement& where, simulation& run) {
+bool queue_discipline::approves_late_member(std::uint32_t pod, const vgpualloc::placement& where,
+                                            scheduling_context& run) {
     if (!head_waits_ || promised_->time == ticks::max()) return true;
     const ticks longest = promised_->time - run.now() - run.layout_change();
     return run.jobs().estimate(run.jobs().job_of(pod)) <= longest ||
            forecast_.keeps(promised_->job, promised_->time, {&where, 1}, run);
 }
 
-void queue_discipline::pass(simulation& run) {
+void queue_discipline::pass(scheduling_context& run) {
     // Where jobs have only arrived since a pass that left nobody who could start, the others still cannot.
     const bool only_joined = settled_ && !rules_.by_priority && !run.quotas().limits();
     if (!only_joined) drop_empty_lines();

@@ -23,16 +23,22 @@ bool keeps_times(const simulation_input& input, const discipline& rules) {
            std::ranges::any_of(input.pods, [](const arriving_pod& pod) { return pod.duration.has_value(); });
 }
 
+vgpualloc::plan::move_ticket ticket_of(const event& moved) { return {.plan = moved.subject, .step = moved.round}; }
+
 } // namespace
 
 simulation::simulation(const simulation_input& input, vgpualloc::ledger& book, vgpualloc::allocator& alloc,
                        discipline& rules, std::shared_ptr<vgpualloc::fragmentation_model> fragmentation,
                        simulation_options options)
-    : input_{&input}, ledger_{&book}, allocator_{&alloc}, discipline_{&rules}, options_{std::move(options)},
-      jobs_{input}, quotas_{input.queues},
+    : scheduling_context{input, book, alloc, options.layout_change, options.decides != nullptr}, discipline_{&rules},
+      options_{std::move(options)},
       gauges_{std::move(fragmentation), device_use_model{book.nodes(), options_.power}, book.nodes().nodes.size()},
       service_{book}, units_total_{device_count(book.nodes()) * input.requested.whole()},
-      id_generation_{alloc.id_generation()} {
+      id_generation_{alloc.id_generation()},
+      executor_{book,
+                *this,
+                {.allowance = {.per_accepted = options_.moves.per_accepted, .saved_max = options_.moves.tokens_max},
+                 .instant = !moves_take_time()}} {
     requests_.reserve(input.requests.size());
     for (const auto& request : input.requests) {
         const auto known = alloc.intern(request);
@@ -100,11 +106,17 @@ start_result simulation::try_start(std::uint32_t job, const approval* approve) {
     return jobs_.pod_count(job) == 1 ? start_single(job, approve) : start_gang(job, approve);
 }
 
+/// What a pod books, without its place.
+vgpualloc::booking simulation::booking_for(std::uint32_t pod) const {
+    const auto& request = request_of(pod);
+    return {.owner = pod_id{pod}, .cpu = request.cpu, .memory = request.memory, .where = {}, .tags = request.tags};
+}
+
 /// Reserves what was decided; returns the booking's slot.
 std::uint32_t simulation::book(std::uint32_t pod, const vgpualloc::placement& where) {
-    const auto& request = request_of(pod);
-    const auto booked = ledger_->reserve(
-        {.owner = pod_id{pod}, .cpu = request.cpu, .memory = request.memory, .where = where, .tags = request.tags});
+    auto entry = booking_for(pod);
+    entry.where = where;
+    const auto booked = ledger_->reserve(std::move(entry));
     VGA_ASSERT(booked.has_value(), "the ledger accepts what the allocator decides");
     return booked->slot;
 }
@@ -240,7 +252,7 @@ void simulation::begin(const member& started, ticks time) {
     const std::uint32_t pod = started.pod;
     const node_index where = ledger_->bookings()[started.booking].where.node;
     pod_outcome& outcome = result_.pods[pod];
-    tokens_ = std::min(options_.moves.tokens_max, tokens_ + options_.moves.per_accepted);
+    executor_.note_accepted();
     if (outcome.booking == no_booking) {
         ++result_.placed;
     } else if (result_.times[pod].node != where) { // without times no pod starts again
@@ -322,7 +334,7 @@ rejection_code simulation::why_never(std::uint32_t job) {
 // ---- the loop
 
 bool simulation::is_stale(const event& happening) const noexcept {
-    if (happening.what == event_class::moved) return is_stale_move(happening);
+    if (happening.what == event_class::moved) return !executor_.is_current(ticket_of(happening));
     if (happening.what == event_class::crash) return !ledger_->is_live(pod_id{input_->crashes[happening.subject].pod});
     return happening.what == event_class::finish && (!ledger_->is_live(pod_id{happening.subject}) ||
                                                      result_.times[happening.subject].round() != happening.round);
@@ -350,7 +362,7 @@ void simulation::handle(const event& happening) {
     if (happening.what == event_class::finish) {
         finish(happening.subject);
     } else if (happening.what == event_class::moved) {
-        end_move(happening.subject);
+        executor_.copied(ticket_of(happening));
     } else if (happening.what == event_class::node_added) {
         change_cluster({.time = now_, .what = cluster_change::resumes, .node = node_index{happening.subject}});
     } else if (happening.what == event_class::crash) {

@@ -20,7 +20,7 @@ void simulation::end_pod(std::uint32_t pod) {
     served_ -= input_->requested[input_->pods[pod].request];
     --running_;
     update_node(where);
-    if (!active_plans_.empty()) end_in_plans(pod);
+    executor_.pod_ended(pod_id{pod});
     capacity_freed_ = true;
     pass_due_ = true;
     if (members_live_.empty()) return;
@@ -83,7 +83,7 @@ void simulation::stop_pods(std::vector<std::uint32_t> pods) {
 }
 
 void simulation::change_cluster(const cluster_event& change) {
-    drop_plans_on(change.node);
+    executor_.node_changes(change.node);
     if (change.what == cluster_change::stops) stop_pods(running_on(*ledger_, change.node, change.device));
     service_.apply(change);
     update_node(change.node);

@@ -57,10 +57,10 @@ autoscaler_file read_map(const cursor& from) {
     return file;
 }
 
-/// Whether a GPU of the node is virtualised as CCE does it.
+/// Whether a GPU of the node is shared so that its first tenant decides who may join, as virtual GPUs of CCE are.
 bool has_virtual_gpus(const vgpualloc::cluster& nodes, const vgpualloc::node& node) {
     return std::ranges::any_of(
-        node.devices, [&](const vgpualloc::device& gpu) { return nodes.kinds[gpu.kind].mode->name() == "cce"; });
+        node.devices, [&](const vgpualloc::device& gpu) { return nodes.kinds[gpu.kind].mode->first_tenant_decides(); });
 }
 
 } // namespace

@@ -1,13 +1,22 @@
 // The reference's policies on openb nodes, with its sums done by hand. G2 nodes here have 128 CPUs and 8
 // GPUs, the amounts that BestFit and DotProd divide by.
+#include <algorithm>
+
+#include "metrics/recorded_vectors.hpp"
 #include "support.hpp"
 
+#include "vgpualloc/compat/fgd/policies.hpp"
 #include "vgpualloc/dialect/openb.hpp"
+#include "vgpualloc/policy/traits.hpp"
 
 namespace vgpualloc {
 namespace {
 
 using namespace test;
+
+std::unique_ptr<policy> make_compat(std::string_view spelling, workload target = {}) {
+    return make(spelling, std::move(target), 1, compat::fgd_policies);
+}
 
 cluster openb_nodes(const std::vector<std::int64_t>& gpus) {
     cluster owned;
@@ -77,7 +86,7 @@ TEST(compat, scores_are_the_reference_s_integers) {
     };
     for (const scenario& line : scenarios) {
         const cluster owned = openb_nodes(line.gpus);
-        placer here{owned, line.policy};
+        placer here{owned, make_compat(line.policy)};
         occupy(here, line.taken);
         EXPECT_EQ(here.scores(line.request), line.scores) << line.why;
     }
@@ -86,7 +95,7 @@ TEST(compat, scores_are_the_reference_s_integers) {
 TEST(compat, a_share_goes_to_the_fitting_gpu_with_the_least_left_and_whole_pods_to_the_lowest_indices) {
     for (const char* spelling : {"compat:bestfit", "compat:dotprod", "compat:gpupacking", "compat:gpuclustering"}) {
         const cluster owned = openb_nodes({4});
-        placer here{owned, spelling};
+        placer here{owned, make_compat(spelling)};
         occupy(here, {{100, 0, 600, 600}});
         EXPECT_EQ(here.decide(ask(0, 1, 400))->shares[0].device.at(), 2U) << "400 left, the first of two; " << spelling;
         EXPECT_EQ(here.decide(ask(0, 1, 401))->shares[0].device.at(), 0U) << "900 left; " << spelling;
@@ -96,7 +105,7 @@ TEST(compat, a_share_goes_to_the_fitting_gpu_with_the_least_left_and_whole_pods_
 
 TEST(compat, gpu_clustering_forgets_pods_that_leave) {
     const cluster owned = openb_nodes({8});
-    placer here{owned, "compat:gpuclustering"};
+    placer here{owned, make_compat("compat:gpuclustering")};
     ASSERT_TRUE(here.place(ask(1000, 1, 300)).has_value());
     ASSERT_TRUE(here.place(ask(1000, 1, 300)).has_value());
     ASSERT_TRUE(here.place(ask(1000, 2, 1000)).has_value());
@@ -111,7 +120,7 @@ TEST(compat, gpu_clustering_forgets_pods_that_leave) {
 
 TEST(compat, gpu_clustering_sees_pods_that_were_found_running) {
     const cluster owned = openb_nodes({8});
-    placer here{owned, "compat:gpuclustering"};
+    placer here{owned, make_compat("compat:gpuclustering")};
     ASSERT_TRUE(here.book.adopt(book_on(7, node_index{0U}, {share_of_device(0, part(300))}, 0)));
     EXPECT_EQ(here.scores(ask(0, 1, 10)), std::vector{0 + 75.0});
     here.book.release(pod_id{7U});
@@ -124,7 +133,7 @@ TEST(compat, fgd_scores_the_truncated_sigmoid_of_the_fall) {
     const cluster owned = openb_nodes({1, 1});
     workload target;
     target.typical.push_back({.cpu = milli_cpu{0}, .containers = {want(1, 500)}, .frequency = 1.0});
-    placer here{owned, "compat:fgd", target};
+    placer here{owned, make_compat("compat:fgd", target)};
     occupy(here, {{700}});
     EXPECT_EQ(here.scores(ask(0, 1, 300)), (std::vector{57.0, 50.0}));
     EXPECT_EQ(here.scores(ask(0, 1, 600)).back(), 40.0);
@@ -133,7 +142,7 @@ TEST(compat, fgd_scores_the_truncated_sigmoid_of_the_fall) {
 
 TEST(compat, random_draws_the_gpu_of_a_share_only) {
     const cluster owned = openb_nodes({8});
-    placer here{owned, "compat:random"};
+    placer here{owned, make_compat("compat:random")};
     std::vector<int> seen(8);
     for (int i = 0; i < 800; ++i) {
         ++seen.at(here.decide(ask(0, 1, 999))->shares[0].device.at());
@@ -141,6 +150,69 @@ TEST(compat, random_draws_the_gpu_of_a_share_only) {
         EXPECT_EQ(here.decide(ask(0, 2, 1000))->shares[1].device.at(), 1U);
     }
     for (const int count : seen) EXPECT_NEAR(count, 100, 45);
+}
+
+TEST(compat, every_policy_is_listed_by_its_name) {
+    EXPECT_TRUE(std::ranges::is_sorted(compat::fgd_policies, {}, &policy_entry::name));
+    for (const policy_entry& entry : compat::fgd_policies) {
+        EXPECT_EQ(make_compat(entry.name)->name(), entry.name);
+        EXPECT_FALSE(entry.summary.empty());
+    }
+}
+
+TEST(compat, every_policy_can_be_paired_with_itself) {
+    for (const policy_entry& entry : compat::fgd_policies) {
+        const auto scorer = entry.make({});
+        const pair_traits traits = traits_of({.node = scorer.get(), .device = scorer.get()});
+        const bool of_configurations = entry.name == "compat:fgd";
+        EXPECT_EQ(traits.by_totals, !of_configurations) << entry.name;
+        EXPECT_EQ(traits.one_score, of_configurations) << entry.name;
+        EXPECT_EQ(traits.priced, nullptr) << entry.name;
+        EXPECT_EQ(traits.draws_nodes, entry.name == "compat:random") << entry.name;
+        EXPECT_EQ(traits.state_alone, entry.name != "compat:gpuclustering") << entry.name;
+    }
+}
+
+TEST(compat, a_trial_takes_the_draws_of_random_back) {
+    const auto seeded = [] { return make("compat:random", {}, 3, compat::fgd_policies); };
+    const auto untouched = seeded();
+    const auto drawer = seeded();
+    drawer->enter_trial();
+    for (int i = 0; i < 3; ++i) static_cast<void>(drawer->draw(1'000'000));
+    drawer->leave_trial(false);
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(drawer->draw(1'000'000), untouched->draw(1'000'000));
+}
+
+/// The reference's score and GPU for one pod on one recorded node.
+void expect_recorded(const std::vector<std::string>& cells, const workload& target) {
+    using namespace recorded_vectors;
+    const std::string where = "order " + cells[0] + " node " + cells[5];
+    const auto left = lefts(cells[8]);
+    cluster owned;
+    openb::add_node(owned, cells[5], milli_cpu{integer(cells[7])}, mib{1}, static_cast<std::int64_t>(left.size()),
+                    cells[6], mode("hami_core"));
+    placer here{owned, make_compat("compat:fgd", target)};
+    for (std::uint32_t d = 0; d < left.size(); ++d) {
+        if (left[d] == 1000) continue;
+        booking taken = book_on(d, node_index{0U}, {share_of_device(d, slice{mib{1000 - left[d]}, {}})}, 0);
+        taken.memory = bytes{0};
+        ASSERT_TRUE(here.book.reserve(taken));
+    }
+    const auto request =
+        openb::make_request(milli_cpu{integer(cells[2])}, mib{0}, integer(cells[3]), milli_gpu{integer(cells[4])}, "");
+    EXPECT_EQ(here.scores(request), std::vector{exact(cells[17])}) << where;
+    if (!cells[18].empty()) {
+        EXPECT_EQ(here.decide(request)->shares[0].device.at(), static_cast<std::size_t>(integer(cells[18]))) << where;
+    }
+}
+
+TEST(compat, fgd_equals_the_recorded_scores_of_the_reference_bit_by_bit) {
+    const auto recorded = recorded_vectors::read();
+    if (!recorded) {
+        if (recorded_vectors::are_required()) FAIL() << "CI=true needs " << recorded_vectors::file();
+        GTEST_SKIP() << "VGPUALLOC_EVIDENCE names no folder with golden/fgd_unit_vectors_seed42.csv";
+    }
+    for (const auto& line : recorded->rows) expect_recorded(line, recorded->target);
 }
 
 } // namespace

@@ -9,7 +9,7 @@
 
 #include "dialect/support.hpp"
 #include "requirements.hpp"
-#include "support.hpp"
+#include "unit/support.hpp"
 #include "vgpualloc/dialect/cce.hpp"
 
 namespace vgpualloc::dialects::cce {
@@ -181,6 +181,20 @@ TEST(cce, assignments_both_ways) {
         EXPECT_THAT(spoken::read_assignment(pod, devices(), {}).problems, SizeIs(1)) << wrong;
         EXPECT_THAT(spoken::read_assignment(pod, devices(), {}).shares, SizeIs(1)) << wrong;
     }
+}
+
+TEST(cce, C11_init_containers_have_no_virtual_gpu) {
+    covers({"C11", "R102"});
+    kubernetes::pod pending = asking({{memory_name, 40}});
+    const auto accepted = spoken::read_pod(pending, {});
+    ASSERT_TRUE(accepted) << accepted.error().message();
+    const sharing_mode& mode = test::mode("cce");
+    const device_spec v100 = mode.adapted({.model = "V100", .memory = mib{16160}, .slots = 100, .mode = &mode});
+    EXPECT_EQ(mode.why_not(v100, {}, accepted->containers.at(0)).code, rejection_code::none);
+    pending.init_containers = pending.containers;
+    const auto refused = spoken::read_pod(pending, {});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, error_code::unsupported);
 }
 
 } // namespace

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../catalog/texts.hpp"
+#include "../catalog_text/texts.hpp"
 #include "dialect/support.hpp"
 #include "support.hpp"
 #include "vgpualloc/catalog/mig.hpp"

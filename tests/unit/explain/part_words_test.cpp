@@ -20,13 +20,4 @@ TEST(part_words, says_what_a_slice_has_and_whether_its_compute_is_limited) {
     EXPECT_EQ(explaining::describe_part(hami_card(), slice{}).words, "neither memory nor compute limited") << "turns";
 }
 
-TEST(part_words, gives_the_unit_of_a_refusal_by_the_device_that_refuses) {
-    const device_spec spec = hami_card();
-    device_request request;
-    request.count = 1;
-    EXPECT_EQ(explaining::unit_of(rejection_code::insufficient_device_memory, &spec, &request), "MiB");
-    EXPECT_EQ(explaining::unit_of(rejection_code::insufficient_device_cores, &spec, &request), "%");
-    EXPECT_EQ(explaining::unit_of(rejection_code::node_not_ready, nullptr, nullptr), "");
-}
-
 } // namespace

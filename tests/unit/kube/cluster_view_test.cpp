@@ -10,7 +10,7 @@
 
 #include "snapshots.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/compat/all.hpp"
+#include "vgpualloc/policy/binpack.hpp"
 #include "views.hpp"
 
 namespace {
@@ -338,9 +338,8 @@ TEST(cluster_view, an_allocator_follows_what_a_node_says) {
     kube::cluster_view view{dialects()};
     view.upsert(node_with("zone: a"));
     view.upsert(object(pod("p", vgpu(1, 3000)) + "  nodeSelector: {zone: a}\n  tolerations: [{key: gpu}]\n"));
-    const auto scorer = vgpualloc::make_policy("binpack", {});
-    ASSERT_TRUE(scorer.has_value());
-    vgpualloc::allocator decider{view.book(), {.node = scorer->get(), .device = scorer->get()}};
+    vgpualloc::policies::binpack scorer;
+    vgpualloc::allocator decider{view.book(), {.node = &scorer, .device = &scorer}};
     const auto request = decider.intern(view.pod("ns/p")->request);
     ASSERT_TRUE(request.has_value());
     const auto code = [&] {

@@ -1,16 +1,11 @@
 // F and its seven buckets: one bucket at a time by hand, then the recorded vectors of the reference.
 #include "vgpualloc/metrics/fragmentation.hpp"
 
-#include <charconv>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
+#include "metrics/recorded_vectors.hpp"
+#include "milli_gpus.hpp"
 #include "support.hpp"
 
 #include "alloc/state_table.hpp"
-#include "vgpualloc/dialect/openb.hpp"
 
 namespace vgpualloc {
 namespace {
@@ -22,7 +17,7 @@ using enum fragmentation_bucket;
 class devices_of {
 public:
     devices_of(const std::vector<std::int64_t>& left_milli, const std::string& model, bool interned) : states_{owned_} {
-        openb::add_node(owned_, "n", milli_cpu{0}, mib{0}, 1, model, mode("hami_core"));
+        add_milli_node(owned_, "n", milli_cpu{0}, mib{0}, 1, model, mode("hami_core"));
         for (const std::int64_t left : left_milli) {
             const device_state state{
                 .memory = mib{1000 - left}, .cores = {}, .slots = left == 1000 ? 0 : 1, .layout = 0};
@@ -179,50 +174,9 @@ TEST(fragmentation, the_weighted_sum_is_f_times_the_weights_and_equal_where_f_is
     }
 }
 
-using row = std::vector<std::string>;
-
-std::vector<row> read_csv(const std::filesystem::path& path) {
-    std::ifstream file{path};
-    std::vector<row> rows;
-    std::string line;
-    std::getline(file, line); // header
-    while (std::getline(file, line)) {
-        row cells;
-        std::istringstream text{line};
-        for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
-        rows.push_back(std::move(cells));
-    }
-    return rows;
-}
-
-std::int64_t integer(const std::string& text) { return std::stoll(text); }
-
-/// Correctly rounded, so that 17 digits give back the same double.
-double exact(const std::string& text) {
-    double value = 0.0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-}
-
-std::vector<std::int64_t> lefts(const std::string& text) {
-    std::vector<std::int64_t> result;
-    std::istringstream cells{text};
-    for (std::string cell; std::getline(cells, cell, '-');) result.push_back(integer(cell));
-    return result;
-}
-
-workload typical_pods(const std::vector<row>& rows) {
-    workload target;
-    for (const row& cells : rows) {
-        const auto request = openb::make_request(milli_cpu{integer(cells[1])}, mib{0}, integer(cells[2]),
-                                                 milli_gpu{integer(cells[3])}, cells[4]);
-        target.typical.push_back({.cpu = request.cpu, .containers = request.containers, .frequency = exact(cells[5])});
-    }
-    return target;
-}
-
-/// One recorded node: its buckets, F, and the reference's score and GPU for one pod.
-void expect_recorded(const row& cells, const workload& target) {
+/// One recorded node: its buckets and F.
+void expect_recorded(const std::vector<std::string>& cells, const workload& target) {
+    using namespace recorded_vectors;
     const std::string where = "order " + cells[0] + " node " + cells[5];
     const milli_cpu cpu_left{integer(cells[7])};
     const auto left = lefts(cells[8]);
@@ -236,39 +190,17 @@ void expect_recorded(const row& cells, const workload& target) {
     }
     EXPECT_NEAR(sum, static_cast<double>(devices.config().free.count()), 1e-6) << where;
     EXPECT_EQ(buckets.unusable(), exact(cells[16])) << where;
-
-    cluster owned;
-    openb::add_node(owned, cells[5], cpu_left, mib{1}, static_cast<std::int64_t>(left.size()), cells[6],
-                    mode("hami_core"));
-    placer here{owned, "compat:fgd", target};
-    for (std::uint32_t d = 0; d < left.size(); ++d) {
-        if (left[d] == 1000) continue;
-        booking taken = book_on(d, node_index{0U}, {share_of_device(d, slice{mib{1000 - left[d]}, {}})}, 0);
-        taken.memory = bytes{0};
-        ASSERT_TRUE(here.book.reserve(taken));
-    }
-    const auto request =
-        openb::make_request(milli_cpu{integer(cells[2])}, mib{0}, integer(cells[3]), milli_gpu{integer(cells[4])}, "");
-    EXPECT_EQ(here.scores(request), std::vector{exact(cells[17])}) << where;
-    if (!cells[18].empty()) {
-        EXPECT_EQ(here.decide(request)->shares[0].device.at(), static_cast<std::size_t>(integer(cells[18]))) << where;
-    }
 }
 
 TEST(fragmentation, equals_the_recorded_vectors_of_the_reference_bit_by_bit) {
-    const char* evidence = std::getenv("VGPUALLOC_EVIDENCE");
-    const auto folder = std::filesystem::path{evidence != nullptr ? evidence : ""} / "golden";
-    const auto vectors = folder / "fgd_unit_vectors_seed42.csv";
-    if (evidence == nullptr || !std::filesystem::exists(vectors)) {
-        const char* ci = std::getenv("CI");
-        if (ci != nullptr && std::string_view{ci} == "true") FAIL() << "CI=true needs " << vectors;
+    const auto recorded = recorded_vectors::read();
+    if (!recorded) {
+        if (recorded_vectors::are_required()) FAIL() << "CI=true needs " << recorded_vectors::file();
         GTEST_SKIP() << "VGPUALLOC_EVIDENCE names no folder with golden/fgd_unit_vectors_seed42.csv";
     }
-    const workload target = typical_pods(read_csv(folder / "typical_pods_default.csv"));
-    ASSERT_EQ(target.typical.size(), 35U);
-    const auto rows = read_csv(vectors);
-    ASSERT_GT(rows.size(), 100U);
-    for (const row& line : rows) expect_recorded(line, target);
+    ASSERT_EQ(recorded->target.typical.size(), 35U);
+    ASSERT_GT(recorded->rows.size(), 100U);
+    for (const auto& line : recorded->rows) expect_recorded(line, recorded->target);
 }
 
 } // namespace

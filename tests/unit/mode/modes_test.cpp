@@ -128,5 +128,12 @@ TEST(all_modes, are_sorted_described_and_found_by_name) {
               "time_slicing");
 }
 
+TEST(all_modes, parts_of_mig_alone_lie_at_places_and_the_first_tenant_of_cce_alone_decides) {
+    for (const sharing_mode* const mode : all_modes()) {
+        EXPECT_EQ(mode->placed() != nullptr, mode->name() == "mig") << mode->name();
+        EXPECT_EQ(mode->first_tenant_decides(), mode->name() == "cce") << mode->name();
+    }
+}
+
 } // namespace
 } // namespace vgpualloc

@@ -11,9 +11,9 @@
 
 #include "both_paths.hpp"
 #include "example/balanced.hpp"
+#include "milli_gpus.hpp"
 #include "quoted_code.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/dialect/openb.hpp"
 #include "vgpualloc/mode/hami_core.hpp"
 #include "vgpualloc/policy/all.hpp"
 #include "vgpualloc/policy/parse.hpp"
@@ -36,10 +36,9 @@ constexpr auto with_balanced = [] {
 std::unique_ptr<policy> make(std::string_view spelling) {
     policy_parameters parameters;
     parameters.seed = 7;
-    parameters.target.typical.push_back(
-        {.cpu = milli_cpu{4000},
-         .containers = openb::make_request(milli_cpu{4000}, mib{0}, 1, milli_gpu{500}, "").containers,
-         .frequency = 1.0});
+    parameters.target.typical.push_back({.cpu = milli_cpu{4000},
+                                         .containers = test::milli_request(milli_cpu{4000}, 1, 500).containers,
+                                         .frequency = 1.0});
     auto parsed = parse_policy(spelling, with_balanced, parameters);
     EXPECT_TRUE(parsed.has_value());
     return std::move(*parsed);
@@ -57,9 +56,9 @@ cluster three_kinds_of_nodes() {
     cluster nodes;
     for (int i = 0; i < 4; ++i) {
         const std::string number = std::to_string(i);
-        openb::add_node(nodes, "large-" + number, milli_cpu{96'000}, mib{393'216}, 8, "G2", mode);
-        openb::add_node(nodes, "small-" + number, milli_cpu{16'000}, mib{65'536}, 2, "T4", mode);
-        openb::add_node(nodes, "plain-" + number, milli_cpu{32'000}, mib{131'072}, 0, "", mode);
+        test::add_milli_node(nodes, "large-" + number, milli_cpu{96'000}, mib{393'216}, 8, "G2", mode);
+        test::add_milli_node(nodes, "small-" + number, milli_cpu{16'000}, mib{65'536}, 2, "T4", mode);
+        test::add_milli_node(nodes, "plain-" + number, milli_cpu{32'000}, mib{131'072}, 0, "", mode);
     }
     return nodes;
 }
@@ -68,10 +67,10 @@ std::vector<pod_request> requests_of_all_sizes() {
     std::vector<pod_request> requests;
     for (const std::int64_t cpu : {0, 2'000, 9'000}) {
         for (const std::int64_t share : {0, 200, 500, 1000}) {
-            requests.push_back(openb::make_request(milli_cpu{cpu}, mib{1024}, 1, milli_gpu{share}, ""));
+            requests.push_back(test::milli_request(milli_cpu{cpu}, 1, share));
         }
-        requests.push_back(openb::make_request(milli_cpu{cpu}, mib{1024}, 2, milli_gpu{1000}, "G2|T4"));
-        requests.push_back(openb::make_request(milli_cpu{cpu}, mib{1024}, 1, milli_gpu{300}, "T4"));
+        requests.push_back(test::milli_request(milli_cpu{cpu}, 2, 1000, {"G2", "T4"}));
+        requests.push_back(test::milli_request(milli_cpu{cpu}, 1, 300, {"T4"}));
     }
     return requests;
 }
@@ -79,13 +78,13 @@ std::vector<pod_request> requests_of_all_sizes() {
 TEST(AddingAPolicy, PutsAPodWhereCpuAndDevicesStayInBalance) {
     cluster nodes;
     static const modes::hami_core mode;
-    openb::add_node(nodes, "much-cpu", milli_cpu{64'000}, mib{65'536}, 4, "G2", mode);
-    openb::add_node(nodes, "little-cpu", milli_cpu{16'000}, mib{65'536}, 4, "G2", mode);
+    test::add_milli_node(nodes, "much-cpu", milli_cpu{64'000}, mib{65'536}, 4, "G2", mode);
+    test::add_milli_node(nodes, "little-cpu", milli_cpu{16'000}, mib{65'536}, 4, "G2", mode);
     ledger book{nodes};
     const auto balanced = make("balanced");
     allocator alloc{book, {.node = balanced.get(), .device = balanced.get()}};
-    const auto heavy = openb::make_request(milli_cpu{16'000}, mib{0}, 1, milli_gpu{1000}, "");
-    const auto light = openb::make_request(milli_cpu{4'000}, mib{0}, 1, milli_gpu{1000}, "");
+    const auto heavy = test::milli_request(milli_cpu{16'000}, 1, 1000);
+    const auto light = test::milli_request(milli_cpu{4'000}, 1, 1000);
     EXPECT_EQ(alloc.decide(alloc.intern(heavy).value())->node,
               node_index{0U}); // a quarter of its CPU, a quarter of its GPUs
     EXPECT_EQ(alloc.decide(alloc.intern(light).value())->node, node_index{1U});

@@ -14,19 +14,18 @@ namespace {
 using namespace test;
 
 TEST(parse_policy, every_listed_policy_by_its_name) {
-    for (const policy_entry& entry : known_policies()) {
-        const auto scorer = parse_policy(entry.name, known_policies(), {});
+    for (const policy_entry& entry : native_policies) {
+        const auto scorer = parse_policy(entry.name, native_policies, {});
         ASSERT_TRUE(scorer.has_value()) << entry.name;
         EXPECT_EQ((*scorer)->name(), entry.name);
         EXPECT_FALSE(entry.summary.empty());
     }
     EXPECT_TRUE(std::ranges::is_sorted(native_policies, {}, &policy_entry::name));
-    EXPECT_TRUE(std::ranges::is_sorted(compat::fgd_policies, {}, &policy_entry::name));
 }
 
 TEST(parse_policy, weighted_sums) {
     for (const char* spelling : {"weighted:fgd=1", "weighted:fgd=0.7,binpack=-0.3,fgd=0", "weighted:binpack=1e-3"}) {
-        const auto scorer = parse_policy(spelling, known_policies(), {});
+        const auto scorer = parse_policy(spelling, native_policies, {});
         ASSERT_TRUE(scorer.has_value()) << spelling;
         EXPECT_EQ((*scorer)->name(), spelling);
     }

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "../support.hpp"
-#include "vgpualloc/compat/fgd/policies.hpp"
 #include "vgpualloc/policy/all.hpp"
 #include "vgpualloc/policy/deviceshare.hpp"
 #include "vgpualloc/policy/pair.hpp"
@@ -108,9 +107,7 @@ TEST(policy_traits, a_pair_that_cannot_be_is_refused) {
 }
 
 TEST(policy_traits, every_listed_policy_can_be_paired_with_itself) {
-    std::vector<policy_entry> listed{native_policies.begin(), native_policies.end()};
-    listed.insert(listed.end(), compat::fgd_policies.begin(), compat::fgd_policies.end());
-    for (const policy_entry& entry : listed) {
+    for (const policy_entry& entry : native_policies) {
         const auto scorer = entry.make({});
         const pair_traits traits = traits_of({.node = scorer.get(), .device = scorer.get()});
         constexpr std::array by_devices{"dual_price", "mcc", "mecc", "mfi", "ssp"};
@@ -119,8 +116,8 @@ TEST(policy_traits, every_listed_policy_can_be_paired_with_itself) {
         EXPECT_EQ(traits.by_totals, !of_configurations) << entry.name;
         EXPECT_EQ(traits.one_score, of_configurations) << entry.name;
         EXPECT_EQ(traits.priced != nullptr, entry.name == "ssp") << entry.name;
-        EXPECT_EQ(traits.draws_nodes, entry.name.find("random") != std::string_view::npos) << entry.name;
-        EXPECT_EQ(traits.state_alone, entry.name.find("clustering") == std::string_view::npos) << entry.name;
+        EXPECT_EQ(traits.draws_nodes, entry.name == "random") << entry.name;
+        EXPECT_TRUE(traits.state_alone) << entry.name;
     }
 }
 
@@ -134,9 +131,8 @@ TEST(trial, takes_its_draws_back_unless_it_is_kept) {
     const policy_parameters seeded{.target = {}, .seed = 3};
     std::vector<policy_entry> drawing;
     for (const policy_entry& entry : native_policies) drawing.push_back(entry);
-    for (const policy_entry& entry : compat::fgd_policies) drawing.push_back(entry);
     std::erase_if(drawing, [](const policy_entry& entry) { return entry.make({})->traits().nodes != ties::drawn; });
-    ASSERT_EQ(drawing.size(), 2U) << "random and compat:random";
+    ASSERT_EQ(drawing.size(), 1U) << "random";
     for (const policy_entry& entry : drawing) {
         const auto untouched = entry.make(seeded);
         const std::vector<std::uint64_t> expected_draws = draws_of(*untouched, 8);

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "milli_gpus.hpp"
 #include "vgpualloc/catalog/mig_layouts.hpp"
-#include "vgpualloc/dialect/openb.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/mode/mig.hpp"
 #include "vgpualloc/solver/highs.hpp"
@@ -16,14 +16,14 @@ namespace {
 using namespace vgpualloc;
 using namespace vgpualloc::plan;
 
-pod_request share_of(std::int64_t milli, const char* models = "", std::int64_t gpus = 1) {
-    return openb::make_request(milli_cpu{4000}, mib{0}, gpus, milli_gpu{milli}, models);
+pod_request share_of(std::int64_t milli, std::vector<std::string> models = {}, std::int64_t gpus = 1) {
+    return test::milli_request(milli_cpu{4000}, gpus, milli, std::move(models));
 }
 
 cluster gpus_of(std::initializer_list<std::pair<const char*, std::int64_t>> models) {
     cluster nodes;
     for (const auto& [model, count] : models) {
-        openb::add_node(nodes, model, milli_cpu{96000}, mib{1000}, count, model, *find_mode("hami_core").value());
+        test::add_milli_node(nodes, model, milli_cpu{96000}, mib{1000}, count, model, *find_mode("hami_core").value());
     }
     return nodes;
 }
@@ -58,7 +58,7 @@ TEST(price_program, a_rest_that_no_popular_part_fits_is_worth_nothing) {
 TEST(price_program, a_model_that_pods_ask_for_by_name_has_a_premium) {
     const cluster nodes = gpus_of({{"A", 4}, {"B", 4}});
     const pod_request any = share_of(500);
-    const pod_request named = share_of(500, "A");
+    const pod_request named = share_of(500, {"A"});
     const auto solver = solver::make_highs();
     const auto scarce = solve_prices(nodes, weighted_pods{{&any, 1.0}, {&named, 3.0}}, *solver).value();
     ASSERT_EQ(scarce.devices.size(), 2U);
@@ -141,7 +141,7 @@ cluster eight_gpus_and_four_npus() {
 
 TEST(price_program, a_kind_that_is_asked_for_less_than_others_has_prices_too) {
     const cluster nodes = eight_gpus_and_four_npus();
-    const pod_request share = share_of(470, "A");
+    const pod_request share = share_of(470, {"A"});
     pod_request whole{.cpu = milli_cpu{1000}, .memory = bytes{0}, .containers = {}};
     whole.containers.push_back({.count = 1, .memory = {}, .cores = {}, .mode = "exclusive"});
     const auto solver = solver::make_highs();
@@ -196,7 +196,7 @@ TEST(price_program, a_million_large_pods_overflow_nothing) {
 
 TEST(price_program, nothing_is_priced_where_nobody_wants_devices) {
     const cluster nodes = gpus_of({{"A", 1}});
-    const pod_request none = openb::make_request(milli_cpu{1000}, mib{0}, 0, milli_gpu{0}, "");
+    const pod_request none = test::milli_request(milli_cpu{1000}, 0, 0);
     const auto solver = solver::make_highs();
     EXPECT_EQ(solve_prices(nodes, weighted_pods{{&none, 1.0}}, *solver).value(), price_table{});
     EXPECT_EQ(solve_prices(nodes, weighted_pods{}, *solver).value(), price_table{});

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "posix_io.hpp"
+#include "vgpuformats/posix_io.hpp"
 #include "vgpuformats/sha256.hpp"
 
 namespace vgpufetch {

@@ -5,7 +5,7 @@
  * VGA_OK with reasons. A failed call changes nothing and writes a message to `why` (may be NULL); but after
  * VGA_OUT_OF_MEMORY or VGA_INTERNAL the call may be half done: free the cluster. Nothing is thrown across this
  * interface. Unknown pods, late or repeated events and calls in the wrong order return a status; they never end the
- * program. Wrong pointers are not detected.
+ * program. Wrong pointers are not detected, and memory that runs out while a trial is undone ends the program.
  *
  * Ownership. vga_cluster_new creates a cluster, vga_cluster_free frees it. All other memory belongs to the caller:
  * texts are written into the caller's buffers (vga_text), and the library retains nothing passed in.

@@ -8,8 +8,9 @@ namespace vgpualloc {
 
 stranded_slices::stranded_slices(const device_kinds& cluster) : kinds_(cluster.kinds.size()) {
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
-        kinds_[kind].mode = cluster.kinds[kind].mode;
-        for (const std::string& name : kinds_[kind].mode->placed_profiles()) {
+        kinds_[kind].parts = cluster.kinds[kind].mode->placed();
+        if (kinds_[kind].parts == nullptr) continue;
+        for (const std::string& name : kinds_[kind].parts->placed_profiles()) {
             const auto known = std::ranges::find(profiles_, name);
             kinds_[kind].of_sums.push_back(static_cast<std::size_t>(known - profiles_.begin()));
             if (known == profiles_.end()) profiles_.push_back(name);
@@ -24,7 +25,7 @@ void stranded_slices::add(const device_view& device, std::span<std::int64_t> sum
     std::vector<std::int64_t>& slices = kind.known[device.state.layout];
     if (slices.empty()) {
         for (std::size_t profile = 0; profile < kind.of_sums.size(); ++profile) {
-            slices.push_back(kind.mode->stranded_slices(device.state, profile));
+            slices.push_back(kind.parts->stranded_slices(device.state, profile));
         }
     }
     for (std::size_t i = 0; i < slices.size(); ++i) sums[kind.of_sums[i]] += slices[i];

@@ -28,9 +28,7 @@ void ssp::add_device(const device_view& device, std::int32_t* row) {
     const auto counts = scarcity_.counts_of(device);
     for (std::size_t c = 0; c < counts.size(); ++c) row[c] += counts[c];
     row[counts.size()] += static_cast<std::int32_t>(fullness_.of_device(device, [](const device_view& counted) {
-        free_slots free;
-        counted.spec->mode->list_free_slots(counted.state, free);
-        return free_amount_of(counted, counted.spec->mode->slots(), free).fullness();
+        return free_amount_of(counted, slots_of(counted), free_slots_of(counted)).fullness();
     }));
 }
 

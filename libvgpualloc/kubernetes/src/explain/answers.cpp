@@ -15,6 +15,7 @@
 #include "ranking.hpp"
 #include "unread.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/alloc/refusal.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/explain/part_words.hpp"
 #include "vgpualloc/explain/words.hpp"

@@ -10,7 +10,7 @@
 
 #include "request_words.hpp"
 #include "rule_words.hpp"
-#include "vgpualloc/explain/part_words.hpp"
+#include "vgpualloc/alloc/refusal.hpp"
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/policy/weighted.hpp"
 
@@ -21,16 +21,14 @@ namespace {
 /// The numbers of the device that comes closest among those that refuse with the node's code.
 void note_closest_device(const cluster& nodes, node_index where, const device_request& container,
                          const node_decision& decision, refusal& result) {
-    const auto& registered = nodes.nodes[where.at()].devices;
-    for (std::size_t d = 0; d < decision.stopped_by.size(); ++d) {
-        const auto& answer = decision.stopped_by[d];
-        if (!answer || answer->refusal.code != result.code) continue;
-        if (!result.device.empty() && answer->refusal.available <= result.available) continue;
-        result.wanted = answer->refusal.wanted;
-        result.available = answer->refusal.available;
-        result.unit = unit_of(result.code, &nodes.kinds[registered[d].kind], &container);
-        result.device = registered[d].uuid;
-    }
+    const auto closest = closest_device(decision, result.code);
+    if (!closest) return;
+    const device& registered = nodes.nodes[where.at()].devices[*closest];
+    const rejection_detail& refused = decision.stopped_by[*closest]->refusal;
+    result.wanted = refused.wanted;
+    result.available = refused.available;
+    result.unit = unit_of(result.code, &nodes.kinds[registered.kind], &container);
+    result.device = registered.uuid;
 }
 
 /// Units that one container asks for are entries of a unit each: where these entries begin that have `entry` in them.

@@ -63,22 +63,6 @@ explained_part template_words(const part_description& named) {
             .words = words_of_template(named)};
 }
 
-std::string_view word_of(amount_unit unit) {
-    switch (unit) {
-    case amount_unit::memory_mib:
-        return "MiB";
-    case amount_unit::percent:
-        return "%";
-    case amount_unit::ai_cores:
-        return "AI cores";
-    case amount_unit::replicas:
-        return "replicas";
-    case amount_unit::none:
-        break;
-    }
-    return "";
-}
-
 } // namespace
 
 explained_part describe_part(const device_spec& spec, const partition& part) {
@@ -112,32 +96,6 @@ std::vector<counted_share> count_alike(const std::vector<explained_share>& share
 std::string words_of(const counted_share& alike) {
     const std::string& words = alike.share->part.words;
     return alike.times == 1 ? words : fmt::format("{} x {}", alike.times, words);
-}
-
-std::string_view unit_of(rejection_code code, const device_spec* spec, const device_request* request) {
-    switch (code) {
-    case rejection_code::too_many_pods:
-        return "pods";
-    case rejection_code::insufficient_cpu:
-        return "mCPU";
-    case rejection_code::insufficient_memory:
-        return "MiB";
-    case rejection_code::insufficient_device_memory:
-    case rejection_code::no_free_instance:
-    case rejection_code::instance_memory_unknown:
-    case rejection_code::request_not_valid:
-    case rejection_code::insufficient_device_cores:
-        if (spec != nullptr && request != nullptr) return word_of(spec->mode->unit_of(code, *request));
-        return code == rejection_code::insufficient_device_cores ? "%" : "MiB";
-    case rejection_code::insufficient_device_cpus:
-        return "AI CPUs";
-    case rejection_code::insufficient_device_slots:
-        return "slots";
-    case rejection_code::too_few_devices:
-        return "devices";
-    default:
-        return "";
-    }
 }
 
 } // namespace vgpualloc::explaining

@@ -55,7 +55,7 @@ expected<device_layouts::device_now> device_layouts::look_at(node_index where, s
     if (!planner) return unexpected(planner.error());
     device_now now{.key = {nodes.nodes[where.at()].name, std::string{uuid}}, .planner = *planner};
     // The mode by places writes what pods have as places of the same model; groups count slots that lie nowhere.
-    if (spec.mode->states() != nullptr) now.given = live_->book().devices(where)[which->at()].layout;
+    if (spec.mode->placed() != nullptr) now.given = live_->book().devices(where)[which->at()].layout;
     if (const auto noted = noted_.find(now.key); noted != noted_.end()) now.noted = noted->second;
     return now;
 }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "vgpualloc/core/bits.hpp"
+#include "vgpualloc/mode/mig.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 
 namespace vgpualloc::plan {
@@ -43,7 +44,8 @@ void slot_repack::follow_kinds(const ledger& book) {
     for (std::size_t k = kinds_.size(); k < specs.size(); ++k) {
         kind_table& kind = kinds_.emplace_back();
         kind.spec = &specs[k];
-        kind.states = specs[k].mode->states();
+        const auto* const mig = dynamic_cast<const modes::mig*>(specs[k].mode);
+        kind.states = mig != nullptr ? mig->states() : nullptr;
         if (kind.states == nullptr) continue;
         kind.counts.assign(kind.states->size() * prices_->class_count(), 0);
         kind.counted.assign(kind.states->size(), false);

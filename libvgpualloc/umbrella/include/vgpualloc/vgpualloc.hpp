@@ -25,6 +25,7 @@
 #include "vgpualloc/live/live_cluster.hpp"
 #include "vgpualloc/live/live_figures.hpp"
 #include "vgpualloc/live/live_options.hpp"
+#include "vgpualloc/local/local_cluster.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/mode/factory.hpp"

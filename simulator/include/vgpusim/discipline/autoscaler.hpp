@@ -23,19 +23,19 @@ public:
         : rules_{std::move(rules)}, nodes_{std::move(nodes)} {}
 
     [[nodiscard]] bool keeps_waiting() const noexcept override { return rules_->keeps_waiting(); }
-    void on_arrival(std::uint32_t job, simulation& run) override;
-    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, simulation& run) override;
-    void on_end(std::uint32_t pod, simulation& run) override { rules_->on_end(pod, run); }
-    void on_cluster_change(simulation& run) override { rules_->on_cluster_change(run); }
+    void on_arrival(std::uint32_t job, scheduling_context& run) override;
+    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, scheduling_context& run) override;
+    void on_end(std::uint32_t pod, scheduling_context& run) override { rules_->on_end(pod, run); }
+    void on_cluster_change(scheduling_context& run) override { rules_->on_cluster_change(run); }
     [[nodiscard]] bool approves_late_member(std::uint32_t pod, const vgpualloc::placement& where,
-                                            simulation& run) override {
+                                            scheduling_context& run) override {
         return rules_->approves_late_member(pod, where, run);
     }
-    void pass(simulation& run) override;
+    void pass(scheduling_context& run) override;
 
 private:
-    [[nodiscard]] std::vector<vgpualloc::node_index> nodes_needed(simulation& run);
-    void place_in_thought(std::uint32_t pod, simulation& run, std::vector<vgpualloc::node_index>& needed);
+    [[nodiscard]] std::vector<vgpualloc::node_index> nodes_needed(scheduling_context& run);
+    void place_in_thought(std::uint32_t pod, scheduling_context& run, std::vector<vgpualloc::node_index>& needed);
 
     std::unique_ptr<discipline> rules_;
     autoscaling nodes_;                             ///< those that have not been added

@@ -13,7 +13,7 @@
 #include "vgpualloc/core/units.hpp"
 #include "vgpusim/discipline/free_profile.hpp"
 #include "vgpusim/engine/discipline.hpp"
-#include "vgpusim/engine/simulation.hpp"
+#include "vgpusim/engine/scheduling_context.hpp"
 #include "vgpusim/workload/workload.hpp"
 
 namespace vgpusim {
@@ -32,11 +32,11 @@ public:
                                                          const vgpualloc::cluster& nodes);
 
     [[nodiscard]] bool keeps_waiting() const noexcept override { return true; }
-    void on_arrival(std::uint32_t job, simulation& run) override;
-    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, simulation& run) override;
-    void on_end(std::uint32_t pod, simulation& run) override;
-    void on_cluster_change(simulation& run) override;
-    void pass(simulation& run) override;
+    void on_arrival(std::uint32_t job, scheduling_context& run) override;
+    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, scheduling_context& run) override;
+    void on_end(std::uint32_t pod, scheduling_context& run) override;
+    void on_cluster_change(scheduling_context& run) override;
+    void pass(scheduling_context& run) override;
 
 private:
     /// By the pods of a job; none for one that starts later than the others. Of a job without a plan it is empty.
@@ -54,15 +54,15 @@ private:
     };
 
     void look_again_at_all();
-    void plan_anew(simulation& run);
-    void plan(planned_job& next, simulation& run);
+    void plan_anew(scheduling_context& run);
+    void plan(planned_job& next, scheduling_context& run);
     [[nodiscard]] bool place_gang(const planned_job& next, vgpualloc::ticks time, vgpualloc::ticks estimate,
-                                  planned_nodes& nodes, simulation& run) const;
-    void plan_gang(planned_job& next, vgpualloc::ticks estimate, simulation& run);
-    void take(const planned_job& planned, vgpualloc::ticks estimate, simulation& run);
-    static start_result start(const planned_job& due, simulation& run);
-    void start_those_whose_time_has_come(simulation& run);
-    [[nodiscard]] bool offers(std::size_t node, std::uint32_t pod, simulation& run);
+                                  planned_nodes& nodes, scheduling_context& run) const;
+    void plan_gang(planned_job& next, vgpualloc::ticks estimate, scheduling_context& run);
+    void take(const planned_job& planned, vgpualloc::ticks estimate, scheduling_context& run);
+    static start_result start(const planned_job& due, scheduling_context& run);
+    void start_those_whose_time_has_come(scheduling_context& run);
+    [[nodiscard]] bool offers(std::size_t node, std::uint32_t pod, scheduling_context& run);
 
     std::vector<free_profile> profiles_; ///< by node, in devices
     std::vector<planned_job> queue_;     ///< in the order of turns

@@ -15,7 +15,7 @@
 
 namespace vgpusim {
 
-class simulation;
+class scheduling_context;
 
 /// Follows what runs. Times are absolute; ticks::max() is never. A pod that has outlived its estimate is taken to end
 /// at any moment.
@@ -33,19 +33,19 @@ public:
     release_forecast& operator=(const release_forecast&) = delete;
 
     // What the discipline hears, passed on.
-    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, simulation& run);
+    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, scheduling_context& run);
     /// Returns whether the pod ended when it was planned to, so that nothing is different from what was forecast.
-    bool on_end(std::uint32_t pod, simulation& run);
+    bool on_end(std::uint32_t pod, scheduling_context& run);
     void on_cluster_change();
     /// Somebody has started without being asked whether that keeps what was forecast.
     void forget_answer() { known_job_.reset(); }
 
     /// The earliest time at which the job could start if nothing else did; not before now.
-    [[nodiscard]] vgpualloc::ticks earliest(std::uint32_t job, simulation& run);
+    [[nodiscard]] vgpualloc::ticks earliest(std::uint32_t job, scheduling_context& run);
     /// Whether the job could still start at `time` although the placements `added`, which the ledger has as reserved,
     /// last longer than that. Without them it could.
     [[nodiscard]] bool keeps(std::uint32_t job, vgpualloc::ticks time, std::span<const vgpualloc::placement> added,
-                             simulation& run);
+                             scheduling_context& run);
 
 private:
     /// One part of a device that a pod has, or one pod of a node, and when it is planned to end.
@@ -62,35 +62,35 @@ private:
     struct unit_times;
     struct request_times;
 
-    void prepare(simulation& run);
+    void prepare(scheduling_context& run);
     [[nodiscard]] std::size_t flat(vgpualloc::node_index node, vgpualloc::device_index device) const noexcept {
         return first_device_[node.at()] + device.at();
     }
-    [[nodiscard]] bool is_plain(std::uint32_t job, simulation& run) const;
-    [[nodiscard]] unit_times& unit_of(const vgpualloc::device_request& container, simulation& run);
-    [[nodiscard]] request_times& times_of(std::uint32_t pod, simulation& run);
-    void refresh(unit_times& unit, simulation& run);
-    void refresh(request_times& times, simulation& run);
+    [[nodiscard]] bool is_plain(std::uint32_t job, scheduling_context& run) const;
+    [[nodiscard]] unit_times& unit_of(const vgpualloc::device_request& container, scheduling_context& run);
+    [[nodiscard]] request_times& times_of(std::uint32_t pod, scheduling_context& run);
+    void refresh(unit_times& unit, scheduling_context& run);
+    void refresh(request_times& times, scheduling_context& run);
     [[nodiscard]] std::span<const vgpualloc::ticks> devices_of(const unit_times& unit, std::size_t node) const noexcept;
     /// devices_of(), with what `added` leaves of the node's devices.
     [[nodiscard]] std::vector<vgpualloc::ticks> devices_with(const unit_times& unit, std::size_t node,
                                                              std::span<const vgpualloc::placement> added,
-                                                             simulation& run) const;
+                                                             scheduling_context& run) const;
     [[nodiscard]] vgpualloc::ticks device_time(const vgpualloc::device_request& unit, vgpualloc::node_index node,
-                                               vgpualloc::device_index device, simulation& run) const;
+                                               vgpualloc::device_index device, scheduling_context& run) const;
     [[nodiscard]] vgpualloc::ticks host_time(vgpualloc::node_index node, const vgpualloc::pod_request& request,
-                                             simulation& run) const;
+                                             scheduling_context& run) const;
     [[nodiscard]] vgpualloc::ticks node_time(const vgpualloc::pod_request& request, vgpualloc::node_index node,
-                                             std::span<const vgpualloc::ticks> devices, simulation& run);
+                                             std::span<const vgpualloc::ticks> devices, scheduling_context& run);
     [[nodiscard]] bool keeps_plain(std::uint32_t pod, vgpualloc::ticks time,
-                                   std::span<const vgpualloc::placement> added, simulation& run);
+                                   std::span<const vgpualloc::placement> added, scheduling_context& run);
     void look_again_at(std::span<const vgpualloc::placement> added);
-    [[nodiscard]] unit_times* whole_device_gang(std::uint32_t job, simulation& run);
+    [[nodiscard]] unit_times* whole_device_gang(std::uint32_t job, scheduling_context& run);
     [[nodiscard]] bool gang_fits(std::uint32_t job, const unit_times& unit, vgpualloc::ticks time,
-                                 std::span<const vgpualloc::placement> added, simulation& run) const;
-    [[nodiscard]] vgpualloc::ticks earliest_of_gang(std::uint32_t job, unit_times& unit, simulation& run);
-    [[nodiscard]] vgpualloc::ticks earliest_by_trial(std::uint32_t job, simulation& run);
-    [[nodiscard]] bool fits_at(std::uint32_t job, vgpualloc::ticks time, simulation& run);
+                                 std::span<const vgpualloc::placement> added, scheduling_context& run) const;
+    [[nodiscard]] vgpualloc::ticks earliest_of_gang(std::uint32_t job, unit_times& unit, scheduling_context& run);
+    [[nodiscard]] vgpualloc::ticks earliest_by_trial(std::uint32_t job, scheduling_context& run);
+    [[nodiscard]] bool fits_at(std::uint32_t job, vgpualloc::ticks time, scheduling_context& run);
 
     std::vector<std::size_t> first_device_;          ///< by node; one more at the end
     std::vector<std::vector<running_part>> parts_;   ///< by device over all nodes

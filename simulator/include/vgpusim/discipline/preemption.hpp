@@ -9,7 +9,7 @@
 
 namespace vgpusim {
 
-class simulation;
+class scheduling_context;
 
 /// Nodes on which jobs may be stopped; none: all.
 using nodes_to_ask = std::optional<std::span<const vgpualloc::node_index>>;
@@ -23,6 +23,6 @@ using nodes_to_ask = std::optional<std::span<const vgpualloc::node_index>>;
 /// stopped. The pods of a gang get their places one after the other, and start exactly there: placed anew among all
 /// that has become free, the policy could put a small one where a large one needs to go. On a node whose devices are
 /// shared as CCE does, nothing is stopped for want of devices (CCE, "GPU virtualization", rule on preemption).
-[[nodiscard]] bool start_by_preempting(std::uint32_t job, nodes_to_ask nodes, simulation& run);
+[[nodiscard]] bool start_by_preempting(std::uint32_t job, nodes_to_ask nodes, scheduling_context& run);
 
 } // namespace vgpusim

@@ -43,13 +43,13 @@ public:
     explicit queue_discipline(queue_rules rules) : rules_{rules} {}
 
     [[nodiscard]] bool keeps_waiting() const noexcept override { return true; }
-    void on_arrival(std::uint32_t job, simulation& run) override;
-    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, simulation& run) override;
-    void on_end(std::uint32_t pod, simulation& run) override;
-    void on_cluster_change(simulation& run) override;
+    void on_arrival(std::uint32_t job, scheduling_context& run) override;
+    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, scheduling_context& run) override;
+    void on_end(std::uint32_t pod, scheduling_context& run) override;
+    void on_cluster_change(scheduling_context& run) override;
     [[nodiscard]] bool approves_late_member(std::uint32_t pod, const vgpualloc::placement& where,
-                                            simulation& run) override;
-    void pass(simulation& run) override;
+                                            scheduling_context& run) override;
+    void pass(scheduling_context& run) override;
 
     /// Which job was last promised a start, and by when at the latest; none if nobody ever was.
     struct start_promise {
@@ -86,27 +86,27 @@ private:
         }
     };
 
-    bool start_in_order(simulation& run);
-    void start_whoever_fits(std::span<const std::uint32_t> lines, simulation& run);
-    void backfill(std::uint32_t head, std::span<const std::uint32_t> lines, simulation& run);
+    bool start_in_order(scheduling_context& run);
+    void start_whoever_fits(std::span<const std::uint32_t> lines, scheduling_context& run);
+    void backfill(std::uint32_t head, std::span<const std::uint32_t> lines, scheduling_context& run);
     void activate(std::uint32_t number);
     void drop_empty_lines();
-    void collect(std::span<const std::uint32_t> lines, vgpualloc::ticks longest, simulation& run);
-    void collect_next(std::uint32_t line, std::size_t from, vgpualloc::ticks longest, simulation& run);
+    void collect(std::span<const std::uint32_t> lines, vgpualloc::ticks longest, scheduling_context& run);
+    void collect_next(std::uint32_t line, std::size_t from, vgpualloc::ticks longest, scheduling_context& run);
     [[nodiscard]] candidate take_candidate();
-    void refuse(line& jobs, std::uint32_t job, simulation& run);
-    [[nodiscard]] bool is_refused(line& jobs, simulation& run);
-    [[nodiscard]] bool has_quota(std::uint32_t job, simulation& run) const;
-    [[nodiscard]] static bool leaves_quota(std::uint32_t head, std::uint32_t other, simulation& run);
-    void hold_up_queues(simulation& run);
+    void refuse(line& jobs, std::uint32_t job, scheduling_context& run);
+    [[nodiscard]] bool is_refused(line& jobs, scheduling_context& run);
+    [[nodiscard]] bool has_quota(std::uint32_t job, scheduling_context& run) const;
+    [[nodiscard]] static bool leaves_quota(std::uint32_t head, std::uint32_t other, scheduling_context& run);
+    void hold_up_queues(scheduling_context& run);
     [[nodiscard]] std::optional<candidate> head_of(std::uint32_t number) const;
     [[nodiscard]] std::uint32_t job_of(const candidate& one) const noexcept {
         return lines_[one.line].jobs.at(one.position).job;
     }
-    [[nodiscard]] std::optional<candidate> first_in_order(simulation& run);
-    bool try_start(const candidate& next, simulation& run);
-    bool preempts(line& jobs, std::uint32_t job, simulation& run);
-    [[nodiscard]] bool has_cce(simulation& run);
+    [[nodiscard]] std::optional<candidate> first_in_order(scheduling_context& run);
+    bool try_start(const candidate& next, scheduling_context& run);
+    bool preempts(line& jobs, std::uint32_t job, scheduling_context& run);
+    [[nodiscard]] bool tenants_decide(scheduling_context& run);
 
     queue_rules rules_;
     release_forecast forecast_;
@@ -118,7 +118,7 @@ private:
     std::vector<candidate> candidates_; ///< a heap
     std::map<std::int32_t, std::int64_t> running_; ///< pods by priority, where that counts
     std::uint64_t next_turn_ = 1;
-    std::optional<bool> has_cce_;
+    std::optional<bool> tenants_decide_;
     freed_nodes freed_;
     std::optional<candidate> first_; ///< as first_in_order() found it, until another may be the first
     std::uint64_t promise_ = 1;      ///< rises when one that would have delayed the first job may no longer do so

@@ -13,8 +13,8 @@ namespace vgpusim {
 class try_once final : public discipline {
 public:
     [[nodiscard]] bool keeps_waiting() const noexcept override { return false; }
-    void on_arrival(std::uint32_t job, simulation& /*run*/) override { arrived_.push_back(job); }
-    void pass(simulation& run) override;
+    void on_arrival(std::uint32_t job, scheduling_context& /*run*/) override { arrived_.push_back(job); }
+    void pass(scheduling_context& run) override;
 
 private:
     std::vector<std::uint32_t> arrived_; ///< in this instant, in order

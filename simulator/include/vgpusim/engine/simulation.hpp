@@ -11,18 +11,18 @@
 
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/model/ledger.hpp"
+#include "vgpualloc/plan/move_executor.hpp"
 #include "vgpusim/engine/cluster_service.hpp"
 #include "vgpusim/engine/discipline.hpp"
 #include "vgpusim/engine/event_clock.hpp"
 #include "vgpusim/engine/event_queue.hpp"
 #include "vgpusim/engine/gauges.hpp"
-#include "vgpusim/engine/job_table.hpp"
 #include "vgpusim/engine/latency.hpp"
 #include "vgpusim/engine/mig_instances.hpp"
 #include "vgpusim/engine/move_planner.hpp"
 #include "vgpusim/engine/over_time.hpp"
 #include "vgpusim/engine/placer.hpp"
-#include "vgpusim/engine/quota_book.hpp"
+#include "vgpusim/engine/scheduling_context.hpp"
 #include "vgpusim/workload/workload.hpp"
 
 namespace vgpusim {
@@ -181,15 +181,11 @@ struct simulation_result {
     }
 };
 
-enum class start_result : std::uint8_t { started, does_not_fit, over_quota, not_approved };
-
 /// One replay. The input, ledger and allocator must outlive it and not be used for anything else meanwhile.
-class simulation {
+class simulation final : public scheduling_context, private vgpualloc::plan::move_host {
 public:
     /// Called now and then with the number of arrivals handled.
     using progress = std::function<void(std::size_t)>;
-    /// Whether a job may start where it would be placed. The ledger has the placements of its pods while it is asked.
-    using approval = std::function<bool(std::span<const vgpualloc::placement>)>;
 
     simulation(const simulation_input& input, vgpualloc::ledger& book, vgpualloc::allocator& alloc, discipline& rules,
                std::shared_ptr<vgpualloc::fragmentation_model> fragmentation, simulation_options options);
@@ -200,45 +196,16 @@ public:
     /// The state as the loop counts it.
     [[nodiscard]] gauges& state() noexcept { return gauges_; }
 
-    // What disciplines ask and do.
-
-    [[nodiscard]] vgpualloc::ticks now() const noexcept { return now_; }
-    [[nodiscard]] const job_table& jobs() const noexcept { return jobs_; }
-    [[nodiscard]] const quota_book& quotas() const noexcept { return quotas_; }
-    [[nodiscard]] vgpualloc::ledger& book() noexcept { return *ledger_; }
-    [[nodiscard]] vgpualloc::allocator& alloc() noexcept { return *allocator_; }
-    [[nodiscard]] const simulation_input& input() const noexcept { return *input_; }
-    /// How much later than it has its devices a job may begin.
-    [[nodiscard]] vgpualloc::ticks layout_change() const noexcept { return options_.layout_change; }
-    /// Whether something else than the allocator places pods.
-    [[nodiscard]] bool has_placer() const noexcept { return options_.decides != nullptr; }
-    [[nodiscard]] vgpualloc::request_id request_id_of(std::uint32_t pod) const noexcept {
-        return requests_[input_->pods[pod].request];
-    }
-    [[nodiscard]] const pod_outcome& result_of(std::uint32_t pod) const noexcept { return result_.pods[pod]; }
-    [[nodiscard]] const vgpualloc::pod_request& request_of(std::uint32_t pod) const noexcept {
-        return input_->requests[input_->pods[pod].request];
-    }
-    /// Starts a job: at least its minimum of pods at once, or nothing. With an approval, only if that agrees. Pods
-    /// beyond the minimum that do not fit start later, when they do; without a waiting queue they have failed.
-    start_result try_start(std::uint32_t job, const approval* approve = nullptr);
-    /// Starts the pods of a job on these nodes, those without a node later; which devices, the policy says. Or nothing.
-    start_result start_on(std::uint32_t job, std::span<const std::optional<vgpualloc::node_index>> nodes);
-    /// Starts a job exactly there: `places` is by its pods, all of which have to fit together; those without a place
-    /// start later. The job's queue has to have quota.
-    void start_at(std::uint32_t job, std::span<const std::optional<vgpualloc::placement>> places);
-    /// A waiting job will not be tried again: for what its attempts have shown, or for `why`.
-    void give_up(std::uint32_t job, vgpualloc::rejection_code why = vgpualloc::rejection_code::none);
-    /// A node that is out of service takes pods from then on.
-    void add_node_at(vgpualloc::node_index node, vgpualloc::ticks time) {
+    start_result try_start(std::uint32_t job, const approval* approve = nullptr) override;
+    start_result start_on(std::uint32_t job, std::span<const std::optional<vgpualloc::node_index>> nodes) override;
+    void start_at(std::uint32_t job, std::span<const std::optional<vgpualloc::placement>> places) override;
+    void give_up(std::uint32_t job, vgpualloc::rejection_code why = vgpualloc::rejection_code::none) override;
+    void add_node_at(vgpualloc::node_index node, vgpualloc::ticks time) override {
         queue_.push(time, event_class::node_added, node.value());
     }
-    /// Whether the pod will not be tried again.
-    [[nodiscard]] bool is_given_up(std::uint32_t pod) const noexcept { return result_.times[pod].given_up; }
-    /// Stops a running job for another one; it waits again.
-    void preempt(std::uint32_t job);
-    /// What keeps the job from starting even if nothing else ran; none: it would start.
-    [[nodiscard]] vgpualloc::rejection_code why_never(std::uint32_t job);
+    [[nodiscard]] bool is_given_up(std::uint32_t pod) const noexcept override { return result_.times[pod].given_up; }
+    void preempt(std::uint32_t job) override;
+    [[nodiscard]] vgpualloc::rejection_code why_never(std::uint32_t job) override;
 
 private:
     /// A pod of a job that starts, and the slot of its booking.
@@ -247,38 +214,22 @@ private:
         std::uint32_t booking = 0;
     };
 
-    /// Moves that are carried out one after the other.
-    struct room_plan {
-        std::uint32_t number = 0;
-        std::optional<std::uint32_t> pod{}; ///< that the room is for; none: devices become empty
-        vgpualloc::plan::move_plan planned;
-        std::uint32_t next = 0;                     ///< the move that is under way, or the number of moves
-        std::uint32_t events = 0;                   ///< how many were queued; only the last one counts
-        std::vector<bool> gone{};                   ///< by move: its pod has ended first
-        std::optional<std::uint32_t> copy_number{}; ///< as what the copy under way is booked
-        /// Devices that take nobody else meanwhile.
-        std::vector<std::pair<vgpualloc::node_index, vgpualloc::device_index>> closed{};
-    };
+    // Moves (simulation_moves.cpp). The executor reports here what it does.
+    void set_closed(vgpualloc::node_index node, vgpualloc::device_index device, bool closed) override;
+    [[nodiscard]] vgpualloc::pod_id new_copy() override;
+    void begin_copy(vgpualloc::plan::move_ticket ticket, const vgpualloc::plan::pod_move& move) override;
+    void go_on_soon(vgpualloc::plan::move_ticket ticket) override;
+    void leaves(const vgpualloc::plan::pod_move& move) override;
+    void arrives(const vgpualloc::plan::pod_move& move, vgpualloc::booking_id booked) override;
+    void use_changed(vgpualloc::node_index node) override;
+    [[nodiscard]] bool may_start(vgpualloc::pod_id arriving) override;
+    void ended(const vgpualloc::plan::ended_plan& plan) override;
     [[nodiscard]] room_wanted question_about_moves();
     [[nodiscard]] bool make_room(std::uint32_t pod);
     void tidy();
-    [[nodiscard]] bool can_be_done(const vgpualloc::plan::move_plan& planned, std::optional<std::uint32_t> pod);
-    void start_plan(vgpualloc::plan::move_plan planned, std::optional<std::uint32_t> pod);
-    void close_devices(room_plan& active);
-    [[nodiscard]] bool is_in_a_plan(std::uint32_t pod) const noexcept;
-    [[nodiscard]] room_plan* find_plan(std::uint32_t number) noexcept;
+    [[nodiscard]] bool start_plan(vgpualloc::plan::move_plan planned, std::optional<vgpualloc::booking> arriving);
+    [[nodiscard]] bool moves_take_time() const noexcept;
     [[nodiscard]] vgpualloc::ticks copy_time(const vgpualloc::plan::pod_move& move) const;
-    [[nodiscard]] bool begin_copy(room_plan& active, const vgpualloc::plan::pod_move& move);
-    void end_copy(room_plan& active);
-    void go_on(std::uint32_t number);
-    void relocate(const vgpualloc::plan::pod_move& move);
-    [[nodiscard]] bool is_stale_move(const event& happening) const noexcept;
-    void end_move(std::uint32_t number);
-    room_plan close_plan(std::uint32_t number);
-    void complete(std::uint32_t number);
-    void drop_plan(std::uint32_t number);
-    void end_in_plans(std::uint32_t pod);
-    void drop_plans_on(vgpualloc::node_index node);
     void drop_plans_of_copies(std::vector<std::uint32_t>& stopped);
     bool repeat(event_class what, vgpualloc::ticks time);
 
@@ -301,6 +252,7 @@ private:
     void begin_job(std::uint32_t job, std::span<const member> members);
     void start_late_members();
     [[nodiscard]] bool has_quota(std::uint32_t job);
+    [[nodiscard]] vgpualloc::booking booking_for(std::uint32_t pod) const;
     [[nodiscard]] std::uint32_t book(std::uint32_t pod, const vgpualloc::placement& where);
     [[nodiscard]] vgpualloc::ticks provide_instances(const vgpualloc::placement& where);
     void begin(const member& started, vgpualloc::ticks time);
@@ -318,21 +270,14 @@ private:
     void note_peak();
     void count_outcomes();
 
-    const simulation_input* input_;
-    vgpualloc::ledger* ledger_;
-    vgpualloc::allocator* allocator_;
     discipline* discipline_;
     simulation_options options_;
-    job_table jobs_;
-    quota_book quotas_;
     gauges gauges_;
     cluster_service service_;
     mig_instances instances_;
     event_queue queue_;
-    std::int64_t units_total_ = 0;                ///< requested_units of all devices, in each dimension
-    std::vector<vgpualloc::request_id> requests_; ///< by position in simulation_input::requests
+    std::int64_t units_total_ = 0; ///< requested_units of all devices, in each dimension
     simulation_result result_;
-    vgpualloc::ticks now_;
     std::size_t arrivals_ = 0;                 ///< pods that have arrived
     std::vector<std::uint32_t> members_live_;  ///< by job, where jobs are named or have quotas: pods that run
     std::vector<std::uint32_t> members_here_;  ///< by job, where jobs are named: pods that have arrived
@@ -345,18 +290,15 @@ private:
     std::int64_t waiting_ = 0;
     std::int64_t running_ = 0;
     std::uint64_t id_generation_ = 0;
-    std::vector<room_plan> active_plans_;
-    std::uint32_t next_plan_ = 0;
-    double tokens_ = 0.0;
+    vgpualloc::plan::move_executor executor_;
     std::uint32_t copies_made_ = 0;
-    std::vector<std::uint32_t> free_copies_; ///< pods that are none of the workload's and stand for no copy now
-    std::size_t repeating_ = 0;              ///< samples and looks for devices to empty that are queued
+    std::size_t repeating_ = 0; ///< samples and looks for devices to empty that are queued
     bool tidy_due_ = false;
     bool pass_due_ = false;
     bool capacity_freed_ = false; ///< since late members were last tried
 
 public:
-    ~simulation();
+    ~simulation() override;
     simulation(const simulation&) = delete;
     simulation& operator=(const simulation&) = delete;
 };

@@ -99,21 +99,21 @@ public:
     explicit watched(const std::string& name) : rules_{(*vgpusim::find_discipline(name))->make()} {}
 
     [[nodiscard]] bool keeps_waiting() const noexcept override { return rules_->keeps_waiting(); }
-    void on_arrival(std::uint32_t job, vgpusim::simulation& run) override {
+    void on_arrival(std::uint32_t job, vgpusim::scheduling_context& run) override {
         begun_.erase(job);
         rules_->on_arrival(job, run);
     }
-    void on_start(std::uint32_t pod, ticks planned_end, vgpusim::simulation& run) override {
+    void on_start(std::uint32_t pod, ticks planned_end, vgpusim::scheduling_context& run) override {
         EXPECT_TRUE(running_.emplace(pod, run.now()).second) << "pod " << pod << " runs twice";
         ++begun_[run.jobs().job_of(pod)];
         rules_->on_start(pod, planned_end, run);
     }
-    void on_end(std::uint32_t pod, vgpusim::simulation& run) override {
+    void on_end(std::uint32_t pod, vgpusim::scheduling_context& run) override {
         EXPECT_EQ(running_.erase(pod), 1U) << "pod " << pod << " ends and did not run";
         rules_->on_end(pod, run);
     }
-    void on_cluster_change(vgpusim::simulation& run) override { rules_->on_cluster_change(run); }
-    void pass(vgpusim::simulation& run) override {
+    void on_cluster_change(vgpusim::scheduling_context& run) override { rules_->on_cluster_change(run); }
+    void pass(vgpusim::scheduling_context& run) override {
         rules_->pass(run);
         run.book().check();
         EXPECT_EQ(running_.size(), run.book().live_count());
@@ -125,7 +125,7 @@ public:
     std::map<std::uint32_t, ticks> promises; ///< by job, the first one
 
 private:
-    void expect_quotas_kept(vgpusim::simulation& run) const {
+    void expect_quotas_kept(vgpusim::scheduling_context& run) const {
         if (run.input().queues.empty()) return;
         std::vector<std::int64_t> used(run.input().queues.size(), 0);
         std::map<std::uint32_t, bool> counted;
@@ -140,7 +140,7 @@ private:
         }
     }
     /// Pods beyond the minimum may start later, when others of their job have ended already.
-    void expect_gangs_whole(vgpusim::simulation& run) const {
+    void expect_gangs_whole(vgpusim::scheduling_context& run) const {
         for (const auto& [job, pods] : begun_) ASSERT_GE(pods, run.jobs().minimum(job)) << "job " << job;
     }
     void note_promise(const vgpusim::queue_discipline& queue) {

@@ -241,13 +241,13 @@ class checked final : public vgpusim::discipline {
 public:
     explicit checked(std::string_view name) : rules_{(*vgpusim::find_discipline(name))->make()} {}
     [[nodiscard]] bool keeps_waiting() const noexcept override { return rules_->keeps_waiting(); }
-    void on_arrival(std::uint32_t job, vgpusim::simulation& run) override { rules_->on_arrival(job, run); }
-    void on_start(std::uint32_t pod, ticks planned_end, vgpusim::simulation& run) override {
+    void on_arrival(std::uint32_t job, vgpusim::scheduling_context& run) override { rules_->on_arrival(job, run); }
+    void on_start(std::uint32_t pod, ticks planned_end, vgpusim::scheduling_context& run) override {
         rules_->on_start(pod, planned_end, run);
     }
-    void on_end(std::uint32_t pod, vgpusim::simulation& run) override { rules_->on_end(pod, run); }
-    void on_cluster_change(vgpusim::simulation& run) override { rules_->on_cluster_change(run); }
-    void pass(vgpusim::simulation& run) override {
+    void on_end(std::uint32_t pod, vgpusim::scheduling_context& run) override { rules_->on_end(pod, run); }
+    void on_cluster_change(vgpusim::scheduling_context& run) override { rules_->on_cluster_change(run); }
+    void pass(vgpusim::scheduling_context& run) override {
         rules_->pass(run);
         run.book().check();
         ASSERT_EQ(vgpualloc::verify::first_violation(run.book()), "");

@@ -28,13 +28,13 @@ using vgpusim_test::whole;
 class retrying final : public vgpusim::discipline {
 public:
     [[nodiscard]] bool keeps_waiting() const noexcept override { return true; }
-    void on_arrival(std::uint32_t job, vgpusim::simulation& run) override {
+    void on_arrival(std::uint32_t job, vgpusim::scheduling_context& run) override {
         note("arrival", job, run);
         waiting_.push_back(job);
     }
-    void on_start(std::uint32_t pod, ticks, vgpusim::simulation& run) override { note("start", pod, run); }
-    void on_end(std::uint32_t pod, vgpusim::simulation& run) override { note("end", pod, run); }
-    void pass(vgpusim::simulation& run) override {
+    void on_start(std::uint32_t pod, ticks, vgpusim::scheduling_context& run) override { note("start", pod, run); }
+    void on_end(std::uint32_t pod, vgpusim::scheduling_context& run) override { note("end", pod, run); }
+    void pass(vgpusim::scheduling_context& run) override {
         std::erase_if(waiting_, [&](std::uint32_t job) {
             const bool started = run.try_start(job) == vgpusim::start_result::started;
             if (!started) note("rejection", job, run);
@@ -45,7 +45,7 @@ public:
     std::vector<std::string> calls;
 
 private:
-    void note(const char* what, std::uint32_t pod, const vgpusim::simulation& run) {
+    void note(const char* what, std::uint32_t pod, const vgpusim::scheduling_context& run) {
         calls.push_back(std::string{what} + " " + std::to_string(pod) + " " +
                         std::to_string(run.now().count() / 1'000'000));
     }

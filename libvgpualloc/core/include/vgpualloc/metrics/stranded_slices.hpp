@@ -18,7 +18,7 @@ namespace vgpualloc {
 /// one 4g.20gb, which may start at 0 only. An empty or full GPU strands nothing, and neither does one that is not in
 /// service.
 ///
-/// Counted are the profiles that a mode's instances have places for (sharing_mode::placed_profiles()); profiles of one
+/// Counted are the profiles that a mode's instances have places for (placed_parts::placed_profiles()); profiles of one
 /// name are counted together, whatever the models. GPUs that are cut by geometry groups are not counted: their slices
 /// have no places.
 class stranded_slices {
@@ -35,7 +35,7 @@ public:
 private:
     /// What one kind of device counts.
     struct kind_profiles {
-        const sharing_mode* mode = nullptr;
+        const placed_parts* parts = nullptr;
         std::vector<std::size_t> of_sums; ///< by position in the mode's profiles: positions in profiles()
         /// By layout, the stranded slices of each of these profiles: layouts come again and again.
         std::unordered_map<std::uint64_t, std::vector<std::int64_t>> known;

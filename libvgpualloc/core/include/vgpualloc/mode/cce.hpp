@@ -24,6 +24,8 @@ public:
     static constexpr core_percent step{5};
     static constexpr std::int64_t tenants_max = 20; ///< virtual GPUs of one GPU
 
+    [[nodiscard]] bool first_tenant_decides() const noexcept override { return true; }
+
     [[nodiscard]] device_spec adapted(device_spec spec) const override {
         spec.cores = whole_compute;
         spec.slots = std::min(spec.slots, tenants_max);

@@ -66,7 +66,7 @@ struct mig_table {
 /// request that this does not decide for is refused with instance_memory_unknown, if a free instance of that profile
 /// would be the smallest; a request by name, in percent or for the largest instance needs no memory. An instance of
 /// unknown memory is charged its share of the memory slices.
-class mig final : public named<"mig", sharing_mode> {
+class mig final : public named<"mig", sharing_mode>, public placed_parts {
 public:
     /// By the registered groups if there are any (mode/mig_groups.hpp), else by the places of the model.
     [[nodiscard]] static expected<shared_mode> make(const device_registration& device, const mig_catalog& catalog);
@@ -103,12 +103,12 @@ public:
 
     [[nodiscard]] std::int64_t further(const device_spec& device, const device_state& state,
                                        const device_request& request, std::int64_t most) const override;
+    [[nodiscard]] const placed_parts* placed() const noexcept override { return this; }
     /// All profiles of the model; units are those of its grid.
     [[nodiscard]] slot_shape slots() const override;
     void list_free_slots(const device_state& state, free_slots& out) const override;
-    [[nodiscard]] const mig_states* states() const noexcept override {
-        return table_.states ? &*table_.states : nullptr;
-    }
+    /// All states that the GPU can be in, for planners that go through them; null where they are too many.
+    [[nodiscard]] const mig_states* states() const noexcept { return table_.states ? &*table_.states : nullptr; }
 
     /// Profiles of kind core, which placements are counted with in the literature.
     [[nodiscard]] std::vector<std::string> placed_profiles() const override;

@@ -9,6 +9,7 @@
 #include "vgpualloc/core/hash.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/partition.hpp"
+#include "vgpualloc/model/placed_parts.hpp"
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/model/request.hpp"
 #include "vgpualloc/model/requested_share.hpp"
@@ -16,7 +17,6 @@
 namespace vgpualloc {
 
 class sharing_mode;
-class mig_states; // catalog/mig_states.hpp
 
 /// Whether a device takes anything new. What runs on it stays counted whatever it is.
 enum class service_state : std::uint8_t {
@@ -90,26 +90,6 @@ struct part_description {
     bool operator==(const part_description&) const = default;
 };
 
-/// A kind of part that lies at places of a device: a MIG profile.
-struct slot_profile {
-    std::string name;
-    std::int64_t units = 0;  ///< of the device that one takes
-    std::int64_t starts = 0; ///< of an empty device
-    bool plain = true;       ///< one that requests by memory get; the others must be named
-};
-
-/// A device as places for parts. Units are memory slices.
-struct slot_shape {
-    std::vector<slot_profile> profiles;
-    std::int64_t units = 0;
-};
-
-/// What a state of such a device leaves free.
-struct free_slots {
-    std::vector<std::int64_t> free_starts; ///< by profile: the starts at which one more could be made now
-    std::int64_t free_units = 0;
-};
-
 /// Which device of a node gives the next unit, where a device plugin offers devices as units of a resource (replicas,
 /// MPS clients, MIG instances that exist) and the kubelet, not the scheduler, chooses among them. Source: NVIDIA's
 /// k8s-device-plugin 0.20, sharedDevicesAllocationPolicy.
@@ -151,6 +131,10 @@ public:
     [[nodiscard]] virtual std::int64_t fault_domain_size(const device_state& state) const {
         return shares_faults() ? state.slots : std::min<std::int64_t>(state.slots, 1);
     }
+
+    /// Whether the first container of a device decides which others may join it (CCE: how they are isolated), so that a
+    /// device may refuse a request that it has enough for.
+    [[nodiscard]] virtual bool first_tenant_decides() const noexcept { return false; }
 
     /// The spec with what the mode's hardware fixes: memory, compute, slots.
     [[nodiscard]] virtual device_spec adapted(device_spec spec) const { return spec; }
@@ -224,24 +208,9 @@ public:
     [[nodiscard]] virtual std::int64_t further(const device_spec& device, const device_state& state,
                                                const device_request& request, std::int64_t most) const;
 
-    /// The kinds of parts that lie at places of the device, and how large the device is in the units that they take;
-    /// empty for modes whose parts lie nowhere.
-    [[nodiscard]] virtual slot_shape slots() const { return {}; }
-    /// What a state leaves of these: `free_starts` gets an entry for each of slots().profiles.
-    virtual void list_free_slots(const device_state& /*state*/, free_slots& out) const { out = {}; }
-
-    /// All states that the device can be in, for planners that go through them; null where they are not listed.
-    [[nodiscard]] virtual const mig_states* states() const noexcept { return nullptr; }
-
-    /// Names of the profiles whose instances lie at places of the device, so that free slices can be of no use to them;
-    /// empty for modes whose parts lie nowhere.
-    [[nodiscard]] virtual std::vector<std::string> placed_profiles() const { return {}; }
-
-    /// Of a position in placed_profiles(): the memory slices of the further instances that what is free would be enough
-    /// for, wherever it lay, and that no place is left for.
-    [[nodiscard]] virtual std::int64_t stranded_slices(const device_state& /*state*/, std::size_t /*profile*/) const {
-        return 0;
-    }
+    /// How parts lie at places of the device, so that free capacity can be of no use to some of them; null for modes
+    /// whose parts lie nowhere. Lives as long as the mode.
+    [[nodiscard]] virtual const placed_parts* placed() const noexcept { return nullptr; }
 
     /// What `wanted` and `available` of a refusal with this code count, where they are memory or compute of the device
     /// or an amount that can never be served (insufficient_device_memory, no_free_instance, instance_memory_unknown,

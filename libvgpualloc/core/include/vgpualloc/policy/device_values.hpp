@@ -83,6 +83,18 @@ struct free_amount {
     return {.free = free.free_units, .all = shape.units};
 }
 
+/// The device as places for parts; empty where its parts lie nowhere.
+[[nodiscard]] inline slot_shape slots_of(const device_view& device) {
+    const placed_parts* const placed = device.spec->mode->placed();
+    return placed != nullptr ? placed->slots() : slot_shape{};
+}
+/// What its state leaves of them.
+[[nodiscard]] inline free_slots free_slots_of(const device_view& device) {
+    free_slots free;
+    if (const placed_parts* const placed = device.spec->mode->placed()) placed->list_free_slots(device.state, free);
+    return free;
+}
+
 /// The free starts of the profiles that requests by memory get, together.
 [[nodiscard]] inline std::int64_t plain_starts(const slot_shape& shape, const free_slots& free) noexcept {
     std::int64_t starts = 0;
@@ -116,9 +128,8 @@ private:
     static constexpr std::int64_t tie_range = std::int64_t{1} << 20;
 
     [[nodiscard]] std::int64_t with_ties(const device_view& device) {
-        const slot_shape shape = device.spec->mode->slots();
-        free_slots free;
-        device.spec->mode->list_free_slots(device.state, free);
+        const slot_shape shape = slots_of(device);
+        const free_slots free = free_slots_of(device);
         return static_cast<Policy&>(*this).value_of(device, shape, free) * tie_range +
                free_amount_of(device, shape, free).fullness() * 64 + plain_starts(shape, free);
     }

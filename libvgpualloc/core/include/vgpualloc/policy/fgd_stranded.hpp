@@ -38,9 +38,7 @@ private:
         device_view after = device;
         after.state = device.spec->mode->with(*device.spec, {}, parts.front());
         after.used = device.spec->mode->used(*device.spec, after.state);
-        free_slots free;
-        device.spec->mode->list_free_slots(after.state, free);
-        const free_amount left = free_amount_of(after, shape, free);
+        const free_amount left = free_amount_of(after, shape, free_slots_of(after));
         return left.all - left.free;
     }
 

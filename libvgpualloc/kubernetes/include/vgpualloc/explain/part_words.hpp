@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "vgpualloc/core/units.hpp"
@@ -28,9 +27,5 @@ struct counted_share {
 
 /// "4 x slice 6144 MiB, 25 % of compute"
 [[nodiscard]] std::string words_of(const counted_share& alike);
-
-/// What the numbers of a refusal count. `spec` and `request`: the device and the container it refused, null for a
-/// refusal of the host. A literal; empty where they are none.
-[[nodiscard]] std::string_view unit_of(rejection_code code, const device_spec* spec, const device_request* request);
 
 } // namespace vgpualloc::explaining

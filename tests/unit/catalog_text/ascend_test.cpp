@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "example.hpp"
+#include "catalog/example.hpp"
 #include "texts.hpp"
 #include "vgpualloc/catalog/catalog.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "example.hpp"
-#include "models.hpp"
+#include "catalog/example.hpp"
+#include "catalog/models.hpp"
 #include "texts.hpp"
 
 namespace vgpualloc {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "example.hpp"
+#include "catalog/example.hpp"
 #include "texts.hpp"
 #include "vgpualloc/catalog/mig.hpp"
 
