@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""The page on embedding shows the example and what it prints. Usage: page_test.py EXAMPLE ROOT"""
+"""The page on embedding shows the example and what it prints. Usage: page_test.py EXAMPLE ROOT [SOURCE]"""
 import subprocess
 import sys
 from pathlib import Path
 
-SOURCE = "tests/embedding/embedding.cpp"
 PAGE = "docs/embedding.md"
 
 
@@ -18,12 +17,15 @@ def quoted(page, name, language):
 
 def main():
     example, root = sys.argv[1], Path(sys.argv[2])
+    name = sys.argv[3] if len(sys.argv) > 3 else "embedding.cpp"
+    source = f"tests/embedding/{name}"
+    prints = "what it prints" if name == "embedding.cpp" else f"what {name} prints"
     page = (root / PAGE).read_text(encoding="utf-8")
     printed = subprocess.run([example], stdout=subprocess.PIPE, check=True, encoding="utf-8", timeout=60).stdout
     failures = []
-    if quoted(page, SOURCE, "cpp") != (root / SOURCE).read_text(encoding="utf-8"):
-        failures.append(f"{PAGE} does not quote {SOURCE} byte for byte")
-    if not printed or quoted(page, "what it prints", "") != printed:
+    if quoted(page, source, "cpp") != (root / source).read_text(encoding="utf-8"):
+        failures.append(f"{PAGE} does not quote {source} byte for byte")
+    if not printed or quoted(page, prints, "") != printed:
         failures.append(f"{PAGE} does not show what the example prints:\n{printed}")
     print("\n".join(failures))
     return 1 if failures else 0
