@@ -21,6 +21,7 @@
 #include "vgpusim/outputs/summary_json.hpp"
 #include "vgpusim/outputs/timeseries_csv.hpp"
 #include "vgpusim/study/run.hpp"
+#include "vgputraces/file_source.hpp"
 #include "vgputraces/locate.hpp"
 
 namespace {
@@ -46,7 +47,7 @@ const vgpusim::loaded_input* input_for(benchmark::State& state, const vgpusim::r
     static std::string path;
     static std::unique_ptr<vgpusim::loaded_input> last;
     if (path == config.pods && last) return last.get();
-    auto loaded = vgpusim::load_input(config);
+    auto loaded = vgpusim::load_input(config, vgputraces::file_source{});
     if (!loaded) {
         state.SkipWithError(loaded.error().message().c_str());
         return nullptr;

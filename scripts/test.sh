@@ -104,17 +104,20 @@ adapters_stage() {
     return "$status"
 }
 
-# Sixteen threads that ask a cluster through the C interface while others change it, under ThreadSanitizer.
+# Under ThreadSanitizer: sixteen threads that ask a cluster through the C interface while others change it, and sixteen that
+# simulate.
 threads_stage() {
-    local preset program
+    local preset failed=0
     preset=$(strict threads)
-    program=$root/build/$preset/bin/c_api_threads_test
-    outcome_of step "the $preset build" build "$preset" --target c_api_threads_test || return 1
+    outcome_of step "the $preset build" build "$preset" --target c_api_threads_test facade_threads_test || return 1
     say "testing $preset"
     # ThreadSanitizer of GCC 12 cannot start where a kernel spreads addresses widely, so they are not spread where that is allowed.
     local unspread=(setarch "$(uname -m)" --addr-no-randomize)
     "${unspread[@]}" true 2>/dev/null || unspread=()
-    TSAN_OPTIONS=halt_on_error=1 outcome_of check "threads of the C interface" "${unspread[@]}" "$program"
+    export TSAN_OPTIONS=halt_on_error=1
+    outcome_of check "threads of the C interface" "${unspread[@]}" "$root/build/$preset/bin/c_api_threads_test" || failed=1
+    outcome_of check "threads that simulate" "${unspread[@]}" "$root/build/$preset/bin/facade_threads_test" || failed=1
+    return "$failed"
 }
 
 all_stages() {

@@ -36,16 +36,21 @@ vgpualloc::error detail::too_large(const std::string& name, std::size_t bytes_ma
 vgpualloc::expected<input_text> read_input(const std::string& path, const input_options& options) {
     auto bytes = bytes_of(path, options.bytes_max);
     if (!bytes) return vgpualloc::unexpected(bytes.error());
-    if (bytes->size() > options.bytes_max) {
-        return vgpualloc::unexpected(detail::too_large(path, options.bytes_max, false));
+    return text_of_bytes(*std::move(bytes), path, options);
+}
+
+vgpualloc::expected<input_text> text_of_bytes(std::string bytes, const std::string& name,
+                                              const input_options& options) {
+    if (bytes.size() > options.bytes_max) {
+        return vgpualloc::unexpected(detail::too_large(name, options.bytes_max, false));
     }
-    input_text result{.name = path, .text = {}, .sha256 = {}};
-    if (options.hashed) result.sha256 = sha256_hex(*bytes).value_or("");
-    if (!detail::is_gzip(*bytes)) {
-        result.text = *std::move(bytes);
+    input_text result{.name = name, .text = {}, .sha256 = {}};
+    if (options.hashed) result.sha256 = sha256_hex(bytes).value_or("");
+    if (!detail::is_gzip(bytes)) {
+        result.text = std::move(bytes);
         return result;
     }
-    auto text = detail::gunzip(*bytes, path, options.bytes_max);
+    auto text = detail::gunzip(bytes, name, options.bytes_max);
     if (!text) return vgpualloc::unexpected(text.error());
     result.text = *std::move(text);
     return result;

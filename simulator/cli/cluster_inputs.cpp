@@ -3,9 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "vgpualloc/compat/all.hpp"
-#include "vgpualloc/live/live_options.hpp"
 #include "vgpuformats/input.hpp"
+#include "vgputraces/file_source.hpp"
 
 namespace vgpusim::cli {
 
@@ -19,10 +18,9 @@ CLI::Validator filled() {
             ""};
 }
 
-expected<vgpualloc::kube::scheduler_config> load_scheduler_config(const std::string& path) {
-    const auto input = vgpuformats::read_input(path);
-    if (!input) return unexpected(input.error());
-    return vgpualloc::read_scheduler_config(input->text, path, vgpualloc::all_policies());
+const vgpuformats::input_source& files_here() {
+    static const vgputraces::file_source files;
+    return files;
 }
 
 void add_cluster(CLI::App& command, std::vector<std::string>& to) {

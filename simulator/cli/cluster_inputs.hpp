@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/kube/scheduler_config.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
 
 namespace CLI {
@@ -29,8 +28,8 @@ void add_inputs(std::vector<named_input>& to, const dialect_files& files);
 /// A value that is not empty.
 [[nodiscard]] CLI::Validator filled();
 
-/// Volcano's scheduler configuration in a file. Errors: those of reading it, and of read_scheduler_config().
-[[nodiscard]] vgpualloc::expected<vgpualloc::kube::scheduler_config> load_scheduler_config(const std::string& path);
+/// The files of this machine, which every command reads.
+[[nodiscard]] const vgpuformats::input_source& files_here();
 
 /// Adds CLUSTER: the objects of a cluster, as `kubectl` or `vgpusim snapshot` writes them.
 void add_cluster(CLI::App& command, std::vector<std::string>& to);

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "no_nan.hpp"
 #include "run_flags.hpp"
@@ -77,7 +78,7 @@ int run(const bound_flags& flags) {
     }
     const auto plan = plan_from(*flags.run);
     if (!plan) return report_error(plan.error());
-    const auto loaded = load_input(plan->run);
+    const auto loaded = load_input(plan->run, files_here());
     if (!loaded) return report_error(loaded.error());
     const bool writes = sets(*flags.run, "out");
     if (writes) {

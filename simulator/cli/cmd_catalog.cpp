@@ -79,7 +79,8 @@ int run(const options& chosen) {
     std::vector<named_input> inputs;
     add_inputs(inputs, "--file", chosen.files);
     if (const auto once = read_stdin_once(inputs); !once) return report_error(once.error());
-    auto catalog = load_catalog(chosen.files);
+    input_reader from{files_here()};
+    auto catalog = load_catalog(chosen.files, from);
     if (!catalog) return report_error(catalog.error());
     const auto part = chosen_part(*std::move(catalog), chosen);
     if (!part) return report_error(part.error());

@@ -9,73 +9,43 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "run_flags.hpp"
 #include "several_seeds.hpp"
 #include "vgpualloc/core/printable.hpp"
-#include "vgpusim/outputs/answer.hpp"
-#include "vgpusim/outputs/figures.hpp"
+#include "vgpufacade/compare.hpp"
+#include "vgpufacade/words.hpp"
 #include "vgpusim/study/compare_seeds.hpp"
 
 namespace vgpusim::cli {
 
 namespace {
 
-void print_table(const std::vector<run_record>& records) {
-    const bool leave = std::ranges::any_of(records, &run_record::pods_leave);
-    std::vector<run_figures> figures;
-    for (const run_record& record : records) figures.push_back(figures_of(record));
-    // Memory and compute apart where they differ.
-    const bool has_parts = std::ranges::any_of(
-        figures, [](const run_figures& of_run) { return of_run.served_memory_ratio != of_run.served_compute_ratio; });
-    fmt::print("{:<28} {:>12}{} {:>13}{} {:>14} {:>9} {:>9} {:>14}\n", "policy", leave ? "mean served %" : "served %",
-               has_parts ? "  memory %  compute %" : "", leave ? "mean alloc %" : "allocation %",
-               leave ? "  peak alloc %" : "", leave ? "mean unusable" : "unusable GPUs", "placed", "failed",
-               "decisions/s");
-    for (std::size_t i = 0; i < records.size(); ++i) {
-        const run_record& record = records[i];
-        const run_figures& of_run = figures[i];
-        const std::string parts = has_parts ? fmt::format(" {:>9.2f} {:>10.2f}", 100.0 * of_run.served_memory_ratio,
-                                                          100.0 * of_run.served_compute_ratio)
-                                            : "";
-        const std::string peak = leave ? fmt::format(" {:>13.2f}", 100.0 * of_run.allocation_peak_ratio) : "";
-        fmt::print("{:<28} {:>{}.2f}{} {:>13.2f}{} {:>14.2f} {:>9} {:>9} {:>14.0f}\n", record.config.policy,
-                   100.0 * of_run.served_ratio, leave ? 13 : 12, parts, 100.0 * of_run.allocation_mean_ratio, peak,
-                   of_run.unusable_milli / 1000.0, record.rows.placed, record.rows.failed,
-                   record.result.decisions_per_s());
-    }
-    fmt::print("\n{}\n", verdict_of(records));
-    print_offered_load(records.front());
-}
-
 int run_compare(const run_flags& flags, const std::vector<std::string>& policies) {
     if (const auto checked = check_policies(policies); !checked) return report_error(checked.error());
     const auto plan = plan_from(flags);
     if (!plan) return report_error(plan.error());
-    if (const auto used = check_prices(plan->run, policies); !used) return report_error(used.error());
-    const run_config* config = &plan->run;
-    const auto loaded = load_input(*config);
-    if (!loaded) return report_error(loaded.error());
-    // What can be refused at once is refused before the first replay, which may take long.
-    if (const auto checked = check_policy_names(policies); !checked) return report_error(checked.error());
-    if (const auto kept = keep_inputs(flags, *config, *loaded, comparison_file_names(*config, policies)); !kept) {
+    const run_config& config = plan->run;
+    const vgpufacade::progress follow{.tell = progress_bars()};
+    auto prepared = vgpufacade::prepared_comparison::prepare(files_here(), config, policies, follow);
+    if (!prepared) return report_error(prepared.error());
+    if (const auto kept = keep_inputs(flags, config, prepared->input(), prepared->file_names()); !kept) {
         return report_error(kept.error());
     }
-    const auto records = compare(*config, *loaded, policies, [&loaded](const std::string& policy) {
-        return progress_bar(policy, loaded->input.pods.size());
-    });
+    const auto outcome = std::move(*prepared).run(follow);
     end_progress();
-    if (!records) return report_error(records.error());
-    const named_texts files = comparison_files(*records, *loaded);
-    if (const auto written = write_texts(config->out, files); !written) return report_write_failure(written.error());
-    print_warnings(*loaded);
-    for (const run_record& record : *records) print_warnings(record);
+    if (!outcome) return report_error(outcome.error());
+    const named_texts files = outcome->files();
+    if (const auto written = write_texts(config.out, files); !written) return report_write_failure(written.error());
+    print_warnings(outcome->loaded);
+    for (const run_record& record : outcome->records) print_warnings(record);
     if (flags.json) {
         fmt::print("{}", text_of(files, "compare.json"));
     } else {
-        print_table(*records);
-        fmt::print("inputs: {}\n", inputs_in_words(*loaded));
-        fmt::print("report: {}/report.html\n", vgpualloc::printable(config->out));
+        fmt::print("{}", vgpufacade::comparison_text(outcome->records));
+        fmt::print("inputs: {}\n", inputs_in_words(outcome->loaded));
+        fmt::print("report: {}/report.html\n", vgpualloc::printable(config.out));
     }
     return exit_done;
 }
@@ -118,14 +88,14 @@ int run_seeds(const run_flags& flags, const std::vector<std::string>& policies, 
     if (const auto checked = check_policy_names(policies); !checked) return report_error(checked.error());
     run_config first = plan->run;
     first.seed = seeds.first;
-    auto loaded = load_input(first);
+    auto loaded = load_input(first, files_here());
     if (!loaded) return report_error(loaded.error());
     if (const auto kept = keep_inputs(flags, first, *loaded, {summaries_name, "report.html"}); !kept) {
         return report_error(kept.error());
     }
     const std::size_t runs = policies.size() * seeds.count();
-    const auto comparison =
-        compare_seeds(plan->run, seeds, *std::move(loaded), policies, jobs, progress_bar("compare", runs, "runs"));
+    const auto comparison = compare_seeds(plan->run, seeds, files_here(), *std::move(loaded), policies, jobs,
+                                          progress_bar("compare", runs, "runs"));
     end_progress();
     if (!comparison) return report_error(comparison.error());
     const named_texts files = seeds_comparison_files(*comparison);

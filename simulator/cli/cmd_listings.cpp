@@ -12,6 +12,7 @@
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/mode/all.hpp"
+#include "vgpufacade/option_table.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/engine/volcano_placer.hpp"
 
@@ -67,6 +68,11 @@ void add_listings(CLI::App& app, int&) {
     add(app, "policies", "List the policies", policies);
     add(app, "modes", "List the sharing modes", modes);
     add(app, "dialects", "List the dialects", dialects);
+    auto json = std::make_shared<bool>(false);
+    CLI::App* options = app.add_subcommand("options", "List the options of a run: key, type, default, meaning");
+    options->add_flag("--json", *json, "As JSON, also with the values that each may have, and its flag");
+    options->callback(
+        [json] { fmt::print("{}", *json ? vgpufacade::option_table_json() : vgpufacade::option_table_text()); });
 }
 
 } // namespace vgpusim::cli

@@ -115,7 +115,8 @@ int run(const options& chosen) {
             {error_code::io, "--out", "", chosen.out,
              is_stream ? "a file: a snapshot is written as a whole or not at all" : "a file, not a folder"});
     }
-    auto config = load_dialects(chosen.dialects);
+    input_reader from{files_here()};
+    auto config = load_dialects(chosen.dialects, from);
     if (!config) return report_error(config.error());
     const vgpualloc::dialect_set dialects{*std::move(config)};
     const auto objects = load_cluster(chosen.cluster);

@@ -64,7 +64,7 @@ void choose_policies(const std::vector<std::string>& names, study_lists& lists) 
 vgpualloc::expected<study_plan> plan_of(const options& chosen) {
     scenario read;
     if (!chosen.run->scenario.empty()) {
-        auto file = read_scenario(chosen.run->scenario);
+        auto file = read_scenario(chosen.run->scenario, files_here());
         if (!file) return vgpualloc::unexpected(std::move(file).error());
         read = *std::move(file);
     }
@@ -126,7 +126,7 @@ int write_study(const options& chosen, const std::string& folder, const named_te
 int run_load_study(const options& chosen, const study_plan& plan) {
     const auto study = check_study(plan.run, plan.lists);
     if (!study) return report_error(study.error());
-    const auto inputs = read_study(*study);
+    const auto inputs = read_study(*study, files_here());
     if (!inputs) return report_error(inputs.error());
     const loaded_input lists{.input = {}, .files = inputs->files, .warnings = inputs->warnings};
     const std::vector<std::string> names{study_table_name, study_summary_name};
@@ -186,7 +186,8 @@ int run_loss_study_of(const options& chosen, const study_plan& plan) {
     for (const std::string& value : values_of(*study)) read.files.push_back({.path = value, .sha256 = {}});
     const std::vector<std::string> names{study_table_name, study_summary_name};
     if (const auto kept = keep_inputs(*chosen.run, study->run, read, names); !kept) return report_error(kept.error());
-    const auto results = run_loss_study(*study, chosen.several.jobs, progress_bar("study", study->runs(), "runs"));
+    const auto results =
+        run_loss_study(*study, files_here(), chosen.several.jobs, progress_bar("study", study->runs(), "runs"));
     end_progress();
     if (!results) return report_error(results.error());
     const named_texts files{{study_table_name, loss_study_csv(*study, *results)},

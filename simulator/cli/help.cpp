@@ -71,6 +71,9 @@ A setting may come from the scenario, from --set and from a flag; a flag wins ov
   vgpusim policies --json)"},
     command_examples{"modes", R"(
   vgpusim modes)"},
+    command_examples{"options", R"(
+  vgpusim options
+  vgpusim options --json)"},
     command_examples{"dialects", R"(
   vgpusim dialects)"},
     command_examples{"help", R"(

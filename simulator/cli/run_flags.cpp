@@ -2,7 +2,6 @@
 #include "run_flags.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -29,52 +28,6 @@ using vgpualloc::unexpected;
 
 namespace {
 
-/// A flag that sets a key of the configuration, and how its help shows it.
-struct keyed_flag {
-    const char* flag;
-    const char* key;
-    const char* type;
-    const char* help;
-};
-
-constexpr std::array keyed_flags{
-    keyed_flag{"--nodes", "nodes", "FILE",
-               "Node list; - is standard input; a bare name that is not here is looked for in $VGPUALLOC_TRACES"},
-    keyed_flag{"--pods", "pods", "FILE", "Pod list, or table of arrivals (docs/workload.md), likewise"},
-    keyed_flag{"--classes", "classes", "FILE", "With --format kubernetes: manifests of the classes of pods"},
-    keyed_flag{"--queues", "queues", "FILE", "Queues and their quotas; for every format but openb"},
-    keyed_flag{"--config", "config", "FILE",
-               "Device configuration, as explain takes it, for Kubernetes objects: nodes, classes, mappings"},
-    keyed_flag{
-        "--scheduler-config", "scheduler_config", "FILE",
-        "With --format kubernetes: Volcano's volcano-scheduler.conf, for compat:volcano and its exclusive rules"},
-    keyed_flag{"--file", "catalog", "FILE",
-               "Catalog file: devices that are not built in, and what they draw (docs/catalog.md)"},
-    keyed_flag{"--events", "events", "FILE", "What happens to nodes and devices: they fail, drain, leave, join"},
-    keyed_flag{"--failures", "failures", "FILE", "Model that draws failures of nodes and devices"},
-    keyed_flag{"--autoscaler", "autoscaler", "FILE", "Nodes that are added for pods that wait"},
-    keyed_flag{"--device-policy", "device_policy", "POLICY",
-               "Policy for the choice of devices on a node; default: the same policy"},
-    keyed_flag{
-        "--prices", "prices", "FILE",
-        "What rests of devices are worth to dual_price: prices.json of an earlier run; without it they are solved "
-        "from the pod list (docs/price-policy.md)"},
-    keyed_flag{"--mode", "mode", "MODE", "How every GPU is shared: exclusive, hami_core or mps"},
-    keyed_flag{"--discipline", "discipline", "NAME",
-               "When waiting pods are tried: try_once, fifo, easy, conservative, priority, gang, priority+fifo, "
-               "priority+easy (docs/queues.md)"},
-    keyed_flag{"--tune", "tune", "NUMBER",
-               "Copy or drop pods until they ask for this multiple of all GPUs, 0 = leave as is; where pods leave this "
-               "is no load, see --offered-load"},
-    keyed_flag{
-        "--offered-load", "offered_load", "NUMBER",
-        "With --departures: move the arrivals apart or together until arrival rate x duration x GPUs asked for is "
-        "this multiple of all GPUs, 0 = leave as is"},
-    keyed_flag{"--sample-interval-s", "sample_interval_s", "SECONDS",
-               "Seconds between rows of timeseries.csv; 0 = every event"},
-    keyed_flag{"--out", "out", "FOLDER", "Folder for the output files; those of an earlier run are replaced"},
-};
-
 std::string formats_in_words() {
     std::string text = "Format of the lists:";
     for (const input_format& format : all_formats()) {
@@ -86,10 +39,9 @@ std::string formats_in_words() {
 
 /// What the key is where nothing sets it; empty where that is no value.
 std::string default_of(const std::string& key) {
-    for (const auto& [name, value] : effective(run_config{})) {
-        if (name == key) return value;
-    }
-    return "";
+    const run_setting* const setting = find_setting(key);
+    VGA_ASSERT(setting != nullptr, "flags set keys that there are");
+    return setting->get(run_config{});
 }
 
 expected<void> take_set(run_config& config, const std::string& setting) {
@@ -100,6 +52,22 @@ expected<void> take_set(run_config& config, const std::string& setting) {
     }
     const std::string_view text = setting;
     return set_key(config, text.substr(0, equals), text.substr(equals + 1));
+}
+
+/// The flag of a setting, as the table has it.
+void add_flag_of(CLI::App& command, const std::shared_ptr<run_flags>& flags, const run_setting& setting) {
+    const std::string flag{setting.flag};
+    const std::string key{setting.name};
+    const std::string help = key == "format" ? formats_in_words() : std::string{setting.help};
+    if (key == "seed") {
+        add_seed(command, help, [flags](std::uint64_t seed) {
+            flags->keyed.emplace_back("seed", std::to_string(static_cast<std::int64_t>(seed)));
+        })->default_str(default_of("seed"));
+    } else if (setting.type == setting_type::truth) {
+        command.add_flag_callback(flag, [flags, key] { flags->keyed.emplace_back(key, "true"); }, help);
+    } else {
+        add_keyed_flag(command, flags, flag, key, std::string{setting.placeholder}, help);
+    }
 }
 
 } // namespace
@@ -117,20 +85,9 @@ void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags) {
     command
         .add_option("SCENARIO", flags->scenario, "A scenario file (JSON), or - for standard input; flags override it")
         ->type_name("FILE");
-    add_keyed_flag(command, flags, "--format", "format", "FORMAT", formats_in_words());
-    for (const auto& [flag, key, type, help] : keyed_flags) add_keyed_flag(command, flags, flag, key, type, help);
-    add_seed(command, "Of the shuffle, the tuning, the node order and policies that draw", [flags](std::uint64_t seed) {
-        flags->keyed.emplace_back("seed", std::to_string(static_cast<std::int64_t>(seed)));
-    })->default_str(default_of("seed"));
-    command.add_flag_callback(
-        "--departures", [flags] { flags->keyed.emplace_back("departures", "true"); },
-        "Use the trace's creation and deletion times");
-    command.add_flag_callback(
-        "--skip-bad-rows", [flags] { flags->keyed.emplace_back("skip_bad_rows", "true"); },
-        "Count and list rows of the pod list that cannot be read, instead of ending there");
-    command.add_flag_callback(
-        "--trace", [flags] { flags->keyed.emplace_back("trace", "true"); },
-        "Also write trace.json, which Perfetto (https://ui.perfetto.dev) opens");
+    for (const run_setting& setting : all_settings()) {
+        if (!setting.flag.empty()) add_flag_of(command, flags, setting);
+    }
     command.add_option("--set", flags->settings, "Set a configuration key; may be repeated; flags win over it")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false)
@@ -141,7 +98,7 @@ void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags) {
 expected<run_plan> plan_from(const run_flags& flags) {
     scenario study;
     if (!flags.scenario.empty()) {
-        auto read = read_scenario(flags.scenario);
+        auto read = read_scenario(flags.scenario, files_here());
         if (!read) return unexpected(std::move(read.error()));
         study = std::move(*read);
         if (study.study) {
@@ -201,17 +158,6 @@ const std::string& text_of(const named_texts& files, std::string_view name) {
     return file->second;
 }
 
-void print_offered_load(const run_record& record) {
-    if (!record.offered_load) return;
-    const auto span = (record.last_arrival - record.first_arrival).count() / vgpualloc::ticks_per_second.count();
-    fmt::print("offered load   {:.4f} of all GPUs in the {} s of arrivals: arrival rate x duration x GPUs asked for\n",
-               *record.offered_load, span);
-    if (record.config.tune > 0.0) {
-        fmt::print("tune           {} times all GPUs are asked for, which is no load where pods leave\n",
-                   record.config.tune);
-    }
-}
-
 void print_warnings(const loaded_input& loaded) {
     for (const error& warning : loaded.warnings) fmt::print(stderr, "vgpusim: warning: {}\n", warning.message());
     if (const std::int64_t requests = loaded.input.requested.uneven_requests(); requests > 0) {
@@ -248,6 +194,15 @@ simulation::progress progress_bar(std::string label, std::size_t total, const ch
         fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {:3}%  {:.0f} {}/s  {:.0f} s left \x1b[K", label, "", filled, "",
                    width - filled, 100 * done / total, rate, units, left);
         std::fflush(stderr);
+    };
+}
+
+std::function<void(std::string_view, std::size_t, std::size_t)> progress_bars() {
+    if (isatty(STDERR_FILENO) == 0) return {};
+    return [bar = simulation::progress{}, shown = std::string{}](std::string_view label, std::size_t done,
+                                                                 std::size_t total) mutable {
+        if (label != shown) bar = progress_bar(shown = label, total);
+        if (bar) bar(done);
     };
 }
 

@@ -1,6 +1,7 @@
 // The flags that `run` and `compare` share, and how they become a configuration.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,14 +62,13 @@ void print_warnings(const loaded_input& loaded);
 /// Likewise what of a run is most likely not what it seems.
 void print_warnings(const run_record& record);
 
-/// Prints how much the arrivals ask for, where pods leave.
-void print_offered_load(const run_record& record);
-
 /// The paths of the lists that were read, as they may be shown.
 [[nodiscard]] std::string inputs_in_words(const loaded_input& loaded);
 
 /// A progress display on a terminal: arrivals, or other `units`, done of `total`, rate, time left. Silent on a pipe.
 [[nodiscard]] simulation::progress progress_bar(std::string label, std::size_t total, const char* units = "pods");
+/// The same for a simulation, whose label and total come with every call; empty on a pipe.
+[[nodiscard]] std::function<void(std::string_view label, std::size_t done, std::size_t total)> progress_bars();
 /// Clears what progress_bar() left on the terminal.
 void end_progress();
 

@@ -3,11 +3,12 @@
 import json
 import resource
 import subprocess
+import sys
 import unittest
 
 from support import QUICKSTART, SOURCE, VGPUSIM, CliTest
 
-COMMANDS = ["run", "compare", "explain", "generate", "fetch", "policies", "modes", "dialects"]
+COMMANDS = ["run", "compare", "explain", "generate", "fetch", "policies", "modes", "dialects", "options"]
 POLICIES = ["best_fit", "binpack", "fgd", "random", "spread", "worst_fit"]
 MODELS = ["compat:bestfit", "compat:dotprod", "compat:fgd", "compat:gpuclustering", "compat:gpupacking",
           "compat:random"]
@@ -29,6 +30,15 @@ class ListingsTest(CliTest):
         result = self.vgpusim("--version")
         self.assert_done(result)
         self.assertRegex(result.stdout, r"^\d+\.\d+\.\d+\n$")
+
+    def test_options_are_those_of_the_page(self):
+        sys.path.insert(0, str(SOURCE / "scripts"))
+        import option_table
+        self.assertEqual(option_table.shown(), option_table.table(VGPUSIM),
+                         "run scripts/option_table.py on vgpusim")
+        help_of_run = self.vgpusim("run", "--help").stdout
+        for option in json.loads(self.vgpusim("options", "--json").stdout):
+            self.assertIn(option["flag"], help_of_run)
 
     def test_help_of_every_command(self):
         for arguments in [["--help"], ["-h"], *([command, "--help"] for command in COMMANDS)]:

@@ -10,20 +10,22 @@
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/study/scenario.hpp"
+#include "vgputraces/file_source.hpp"
 
 namespace {
 
 vgpualloc::expected<void> replay_scenario(const std::string& path, const std::string& folder) {
-    const auto scenario = vgpusim::read_scenario(path);
+    const vgputraces::file_source files;
+    const auto scenario = vgpusim::read_scenario(path, files);
     if (!scenario) return vgpualloc::unexpected(scenario.error());
-    auto loaded = vgpusim::load_input(scenario->config);
+    auto loaded = vgpusim::load_input(scenario->config, files);
     if (!loaded) return vgpualloc::unexpected(loaded.error());
     const auto record = vgpusim::replay(scenario->config, *loaded, std::move(loaded->input.nodes), {});
     if (!record) return vgpualloc::unexpected(record.error());
     const vgpusim::named_texts texts = vgpusim::run_files(*record, *loaded);
-    std::vector<vgpuformats::output_file> files;
-    for (const auto& [name, text] : texts) files.push_back({.name = name, .content = text});
-    const auto written = vgpuformats::write_files(folder, files);
+    std::vector<vgpuformats::output_file> outputs;
+    for (const auto& [name, text] : texts) outputs.push_back({.name = name, .content = text});
+    const auto written = vgpuformats::write_files(folder, outputs);
     if (!written) return vgpualloc::unexpected(vgpualloc::error{written.error()});
     return {};
 }

@@ -31,15 +31,16 @@ auto read_list(std::string_view text, Reader&& reader, Writer&& writer) {
 }
 
 void replay(std::string_view node_list, std::string_view pod_list) {
-    const memory_file nodes{node_list};
-    const memory_file pods{pod_list};
+    vgpuformats::memory_source source;
+    source.add("nodes", node_list);
+    source.add("pods", pod_list);
     vgpusim::run_config config;
-    config.nodes = nodes.path();
-    config.pods = pods.path();
+    config.nodes = "nodes";
+    config.pods = "pods";
     config.policy = pod_list.size() % 2 == 0 ? "fgd" : "compat:bestfit";
     config.mode = pod_list.size() % 3 == 0 ? "exclusive" : "hami_core";
     config.departures = pod_list.find("deletion_time") != std::string_view::npos;
-    const auto loaded = vgpusim::load_input(config);
+    const auto loaded = vgpusim::load_input(config, source);
     if (!loaded) return fuzzing::require_readable(loaded.error());
     const auto record = vgpusim::replay(config, *loaded, loaded->input.nodes, {});
     if (!record) return fuzzing::require_readable(record.error());

@@ -23,8 +23,9 @@ void read_model(std::string_view input) {
 }
 
 void read_scenario(std::string_view input) {
-    const fuzzing::memory_file file{input};
-    const auto study = vgpusim::read_scenario(file.path());
+    vgpuformats::memory_source source;
+    source.add("scenario.json", input);
+    const auto study = vgpusim::read_scenario("scenario.json", source);
     if (!study) return fuzzing::require_readable(study.error());
     for (const auto& config : {study->config, vgpusim::with_settings(study->config, study->baseline)}) {
         vgpusim::run_config again;

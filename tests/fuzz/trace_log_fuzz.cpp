@@ -15,7 +15,6 @@
 
 namespace {
 
-using fuzzing::memory_file;
 using fuzzing::require;
 using vgpualloc::ticks;
 using vgputraces::job_list;
@@ -79,7 +78,8 @@ std::string swf_row(const trace_job& job) {
 
 struct log_format {
     const char* name;
-    vgpualloc::expected<job_list> (*read)(std::string_view, const std::string&, const vgputraces::row_options&);
+    vgpualloc::expected<job_list> (*read)(const vgpuformats::list_content&, const std::string&,
+                                          const vgputraces::row_options&);
     std::string (*header)();
     std::string (*row)(const trace_job&);
     bool names_are_rows; ///< a job is called by its row, which is another one when it is written again
@@ -199,16 +199,17 @@ void require_sound(const vgpusim::run_record& record, const vgpusim::simulation_
 
 void replay(std::string_view log, const log_format& format, std::size_t choice) {
     constexpr std::array disciplines{"try_once", "fifo", "easy", "conservative", "priority", "gang"};
-    const memory_file nodes{pool};
-    const memory_file jobs{log};
+    vgpuformats::memory_source source;
+    source.add("nodes", pool);
+    source.add("jobs", log);
     vgpusim::run_config config;
     config.format = format.name;
-    config.nodes = nodes.path();
-    config.pods = jobs.path();
+    config.nodes = "nodes";
+    config.pods = "jobs";
     config.policy = "best_fit";
     config.discipline = disciplines[choice % disciplines.size()];
     config.skip_bad_rows = true;
-    const auto loaded = vgpusim::load_input(config);
+    const auto loaded = vgpusim::load_input(config, source);
     if (!loaded) return fuzzing::require_readable(loaded.error());
     const auto record = vgpusim::replay(config, *loaded, loaded->input.nodes, {});
     if (!record) return fuzzing::require_readable(record.error());

@@ -43,8 +43,9 @@ SEES = {
     "bound": ["discipline"],
     "outputs": ["bound", "operations", "report"],
     "study": ["outputs", "solver"],
-    "cli": ["study", "conformance", "fetch"],
-    "python-bindings": ["study"],
+    "facade": ["operations", "study"],           # simulations and questions as calls, without a file
+    "cli": ["facade", "conformance", "fetch"],
+    "python-bindings": ["facade"],
 }
 SIMULATOR = ["workload", "engine", "discipline", "bound", "outputs", "study"]
 # layer of the library -> its parts; its folder is libvgpualloc/LAYER.
@@ -69,7 +70,7 @@ THIRD_PARTY = {
     "boost/": (["plan"], SOURCES),
     "CLI/": (["cli"], ANYWHERE),
     "nlohmann/": (["text"], SOURCES),
-    "fmt/": (["explain", "conformance", "traces", "report", "operations", *SIMULATOR, "cli"], SOURCES),
+    "fmt/": (["explain", "conformance", "traces", "report", "operations", *SIMULATOR, "facade", "cli"], SOURCES),
     "curl/": (["fetch"], SOURCES),
     "interfaces/highs_c_api.h": (["solver"], SOURCES),
     "openssl/": (["formats", "fetch"], SOURCES),
@@ -84,17 +85,17 @@ LIBRARY_FILE = re.compile(r"libvgpualloc/(\w+)/(include/vgpualloc|src)/(.+)")
 # The first folder that a path starts with says its part.
 FOLDERS = (("libvgpualloc/solver/", "solver"), ("libvgpualloc/core/include/vgpuformats/", "document"), ("formats/text/", "text"), ("formats/", "formats"),
            ("traces/fetch/", "fetch"), ("traces/", "traces"), ("conformance/", "conformance"), ("operations/", "operations"),
-           ("simulator/report/", "report"), ("simulator/cli/", "cli"),
+           ("simulator/report/", "report"), ("simulator/cli/", "cli"), ("facade/", "facade"),
            *((f"simulator/{beside}/{part}/", part) for beside in ("src", "include/vgpusim") for part in SIMULATOR),
            ("python-bindings/", "python-bindings"))
 # How the public headers of a part are spelt in an #include. Those of vgpuformats/ are in three folders.
 PREFIXES = (("vgputraces/", "traces"), ("vgpufetch/", "fetch"), ("vgpureport/", "report"),
-            ("vgpuconformance/", "conformance"), ("vgpuops/", "operations"), *((f"vgpusim/{part}/", part) for part in SIMULATOR))
+            ("vgpuconformance/", "conformance"), ("vgpuops/", "operations"), ("vgpufacade/", "facade"), *((f"vgpusim/{part}/", part) for part in SIMULATOR))
 ROOT_HEADERS = {"config.hpp": "core", "version.hpp": "core", "fwd.hpp": "core", "vgpualloc.hpp": "umbrella",
                 "c_api.h": "c_api"}
 # Where private headers are, which only their own library includes.
 SOURCE_FOLDERS = (*(f"libvgpualloc/{layer}/src/" for layer in LAYERS), "formats/src/", "formats/text/src/", "traces/src/",
-                  "traces/fetch/src/", "conformance/src/", "operations/src/", "simulator/src/", "simulator/report/src/")
+                  "traces/fetch/src/", "conformance/src/", "operations/src/", "simulator/src/", "simulator/report/src/", "facade/src/")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 

@@ -15,6 +15,7 @@ TESTS = {
     "operations/include/vgpuops/": "tests/unit/operations/",
     "simulator/include/vgpusim/": "tests/unit/simulator/",
     "simulator/report/include/vgpureport/": "tests/unit/report/",
+    "facade/include/vgpufacade/": "tests/unit/facade/",
 }
 
 # test -> the headers (without their ending) that it holds beside or instead of one of its own name
@@ -76,10 +77,15 @@ HOLDS = {
         "compat/volcano/config", "compat/volcano/device", "compat/volcano/quirks", "compat/volcano/scheduler"],
     "tests/unit/compat/volcano_vgpu_test.cpp": ["compat/volcano/vgpu"],
     # what users see of these is compared byte for byte on the command line
-    "tests/cli/plan_test.py": ["vgpuops/whatif/idle_words", "vgpuops/whatif/moves"],
+    "tests/cli/plan_test.py": ["vgpuops/whatif/idle_words", "vgpuops/whatif/moves", "vgpufacade/plan"],
     "tests/cli/transition_test.py": ["vgpuops/transition/transition_words"],
-    "tests/cli/validate_test.py": ["explain/validate"],
-    "tests/cli/explain_test.py": ["explain/words", "kube/annotations", "kube/cluster_objects"],
+    "tests/cli/validate_test.py": ["explain/validate", "vgpufacade/validate"],
+    "tests/cli/whatif_test.py": ["vgpufacade/whatif"],
+    "tests/cli/compare_test.py": ["vgpufacade/compare"],
+    "tests/cli/run_test.py": ["vgpufacade/words"],
+    "tests/unit/facade/simulate_test.cpp": ["vgpufacade/columns", "vgpufacade/option_table"],
+    "tests/unit/formats/column_table_test.cpp": ["vgpuformats/list_content"],
+    "tests/cli/explain_test.py": ["explain/words", "kube/annotations", "kube/cluster_objects", "vgpufacade/explain"],
     "tests/cli/explain_nodes_test.py": ["explain/not_considered", "policy/hami"],
     "tests/cli/scheduler_config_test.py": ["explain/deviceshare", "kube/scheduler_config"],
     "tests/cli/fetch_test.py": ["vgpufetch/fetch"],

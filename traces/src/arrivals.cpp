@@ -142,8 +142,8 @@ void append_cells(std::string& out, const arrival_table& table, const arrival_ro
 
 } // namespace
 
-expected<arrival_table> read_arrivals(std::string_view text, const std::string& name) {
-    auto from = table_reader::open(name, text, columns());
+expected<arrival_table> read_arrivals(const vgpuformats::list_content& content, const std::string& name) {
+    auto from = table_reader::open(name, content, columns());
     if (!from) return unexpected(from.error());
     arrival_table table{.source = name};
     arrival_reader reader{*from, table};

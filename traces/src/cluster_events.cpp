@@ -99,8 +99,9 @@ failure_model read_model(const cursor& from) {
 
 std::string_view to_string(node_event what) noexcept { return event_words[static_cast<std::size_t>(what)]; }
 
-expected<std::vector<cluster_event_row>> read_cluster_events(std::string_view text, const std::string& name) {
-    auto from = table_reader::open(name, text,
+expected<std::vector<cluster_event_row>> read_cluster_events(const vgpuformats::list_content& content,
+                                                             const std::string& name) {
+    auto from = table_reader::open(name, content,
                                    {{.name = "time", .required = true, .kind = cell_kind::number},
                                     {.name = "what", .required = true},
                                     {.name = "node"},

@@ -104,8 +104,9 @@ ticks earliest_time(const std::vector<dlrm_instance>& instances) {
 
 } // namespace
 
-expected<job_list> read_dlrm(std::string_view text, const std::string& name, const row_options& options) {
-    auto csv = csv_reader::open(name, text);
+expected<job_list> read_dlrm(const vgpuformats::list_content& content, const std::string& name,
+                             const row_options& options) {
+    auto csv = csv_reader::open(name, content);
     if (!csv) return unexpected(csv.error());
     const auto columns = find_columns(*csv, column_names);
     if (!columns) return unexpected(columns.error());

@@ -25,6 +25,7 @@ using vgpualloc::milli_gpu;
 using vgpualloc::ticks;
 using vgpualloc::unexpected;
 using vgpuformats::csv_reader;
+using vgpuformats::list_content;
 
 namespace {
 
@@ -35,6 +36,9 @@ constexpr std::int64_t gpus_max = vgpualloc::devices_per_node_max;
 static_assert(amount_max <= vgpualloc::host_cpu_max.count());
 
 expected<std::int64_t> number(const csv_reader& csv, std::size_t column, std::int64_t max) {
+    if (const std::int64_t* const whole = csv.whole(column); whole != nullptr && *whole >= 0 && *whole <= max) {
+        return *whole;
+    }
     const std::string_view text = csv.field(column);
     std::int64_t value = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -71,11 +75,15 @@ public:
         }
         return {};
     }
-    /// The row counts, so that no other one may have its name.
-    void take(std::string_view name) { seen_.insert(name); }
+    /// The row counts, so that no other one may have its name. Of columns of numbers the text does not stay.
+    void take(const csv_reader& csv, std::size_t column) {
+        const std::string_view name = csv.field(column);
+        seen_.insert(csv.whole(column) == nullptr ? name : *numbers_.insert(std::string{name}).first);
+    }
 
 private:
     std::unordered_set<std::string_view> seen_; // only looked up, never walked
+    std::unordered_set<std::string> numbers_;   // names that are numbers; likewise
 };
 
 /// The models in a field, '|' between them, as they can be the names of models.
@@ -182,15 +190,15 @@ expected<void> read_named_rows(csv_reader& csv, std::string_view what, std::size
     return read_rows(csv, what, options, skipped, rows, [&](std::int64_t) -> expected<Row> {
         if (const auto named = names.check(csv, name_column); !named) return unexpected(named.error());
         auto row = read();
-        if (row) names.take(csv.field(name_column));
+        if (row) names.take(csv, name_column);
         return row;
     });
 }
 
 } // namespace
 
-expected<std::vector<openb_node>> read_openb_nodes(std::string_view text, const std::string& name) {
-    auto csv = csv_reader::open(name, text);
+expected<std::vector<openb_node>> read_openb_nodes(const list_content& content, const std::string& name) {
+    auto csv = csv_reader::open(name, content);
     if (!csv) return unexpected(csv.error());
     std::array<std::size_t, 5> columns{};
     if (const auto complete = find_required(*csv, {"sn", "cpu_milli", "memory_mib", "gpu", "model"}, columns);
@@ -205,8 +213,9 @@ expected<std::vector<openb_node>> read_openb_nodes(std::string_view text, const 
     return nodes;
 }
 
-expected<openb_pod_list> read_openb_pods(std::string_view text, const std::string& name, const row_options& options) {
-    auto csv = csv_reader::open(name, text);
+expected<openb_pod_list> read_openb_pods(const list_content& content, const std::string& name,
+                                         const row_options& options) {
+    auto csv = csv_reader::open(name, content);
     if (!csv) return unexpected(csv.error());
     pod_columns columns;
     if (const auto complete =

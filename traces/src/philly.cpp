@@ -33,8 +33,9 @@ expected<trace_job> read_job(const csv_reader& csv, const std::array<std::size_t
 
 } // namespace
 
-expected<job_list> read_philly(std::string_view text, const std::string& name, const row_options& options) {
-    auto csv = csv_reader::open(name, text);
+expected<job_list> read_philly(const vgpuformats::list_content& content, const std::string& name,
+                               const row_options& options) {
+    auto csv = csv_reader::open(name, content);
     if (!csv) return unexpected(csv.error());
     const auto columns =
         find_columns(*csv, std::array<std::string_view, 4>{"timestamp", "duration", "num_gpus", "cluster"});

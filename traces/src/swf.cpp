@@ -162,13 +162,18 @@ private:
 
 } // namespace
 
-expected<job_list> read_swf(std::string_view text, const std::string& name, const row_options& options) {
+expected<job_list> read_swf(const vgpuformats::list_content& source, const std::string& name,
+                            const row_options& options) {
+    if (source.table != nullptr) return unexpected(vgpuformats::columns_not_taken(name));
+    std::string_view text = source.text;
+    vgpualloc::stop_signal stop = source.stop;
     if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
     job_list list;
     std::array<std::int64_t, omission_words.size()> omitted{};
     std::unordered_set<std::string> names; // only looked up, never walked
     std::size_t line = 0;
     for (std::int64_t row = 0; !text.empty();) {
+        if (stop.poll()) return unexpected(vgpualloc::stop_signal::stopped());
         const std::size_t end = std::min(text.find('\n'), text.size());
         const std::string_view content = text.substr(0, std::min(text.find(';'), end));
         text.remove_prefix(std::min(end + 1, text.size()));

@@ -67,12 +67,14 @@ void append_table_seconds(std::string& out, ticks time) {
     out += decimals.substr(0, decimals.find_last_not_of('0') + 1);
 }
 
-expected<table_reader> table_reader::open(std::string name, std::string_view text, std::vector<table_column> columns) {
-    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-    table_reader reader{std::move(name), text, std::move(columns)};
+expected<table_reader> table_reader::open(std::string name, const vgpuformats::list_content& content,
+                                          std::vector<table_column> columns) {
+    vgpuformats::list_content list = content;
+    if (list.text.starts_with("\xEF\xBB\xBF")) list.text.remove_prefix(3);
+    table_reader reader{std::move(name), list, std::move(columns)};
     reader.cells_.resize(reader.columns_.size());
-    if (is_json(text)) return reader;
-    if (const auto opened = reader.open_csv(text); !opened) return unexpected(opened.error());
+    if (is_json(list.text)) return reader;
+    if (const auto opened = reader.open_csv(list); !opened) return unexpected(opened.error());
     return reader;
 }
 
@@ -86,22 +88,22 @@ error table_reader::unknown_column(std::string_view column) const {
             .expected = "columns among " + known};
 }
 
-expected<void> table_reader::open_csv(std::string_view text) {
-    auto csv = csv_reader::open(name_, text);
+expected<void> table_reader::open_csv(const vgpuformats::list_content& content) {
+    auto csv = csv_reader::open(name_, content);
     if (!csv) return unexpected(csv.error());
+    csv_ = *std::move(csv);
     line_ = 1;
-    for (const std::string_view column : csv->header()) {
+    for (const std::string_view column : csv_->header()) {
         if (std::ranges::find(columns_, column, &table_column::name) == columns_.end()) {
             return unexpected(unknown_column(column));
         }
     }
     for (const table_column& column : columns_) {
-        csv_columns_.push_back(csv->column(column.name));
+        csv_columns_.push_back(csv_->column(column.name));
         if (column.required && csv_columns_.back() == csv_reader::no_column) {
-            return unexpected(csv->missing_column(column.name));
+            return unexpected(csv_->missing_column(column.name));
         }
     }
-    csv_ = *std::move(csv);
     return {};
 }
 
@@ -163,6 +165,7 @@ expected<bool> table_reader::next_object() {
 }
 
 expected<bool> table_reader::next() {
+    if (!csv_ && stop_.poll()) return unexpected(vgpualloc::stop_signal::stopped());
     const auto more = csv_ ? next_csv() : next_object();
     if (!more || !*more) return more;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -194,6 +197,10 @@ expected<std::string_view> table_reader::word(std::size_t column) const {
 
 expected<std::optional<ticks>> table_reader::seconds(std::size_t column) const {
     if (cells_[column].empty()) return std::optional<ticks>{};
+    if (const std::int64_t* const number = whole(column);
+        number != nullptr && *number >= 0 && *number <= table_seconds_max) {
+        return std::optional{*number * vgpualloc::ticks_per_second};
+    }
     if (const auto time = parse_table_seconds(cells_[column])) return std::optional{*time};
     const auto code = looks_like_number(cells_[column]) ? error_code::out_of_range : error_code::malformed;
     return unexpected(problem(column, code, seconds_expected));

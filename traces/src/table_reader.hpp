@@ -1,4 +1,4 @@
-// Tables of our own, with a row a line: CSV with a header, or JSON objects (JSONL).
+// Tables of our own, with a row a line: CSV with a header, or JSON objects (JSONL); or columns that the caller owns.
 #pragma once
 
 #include <cstddef>
@@ -26,14 +26,14 @@ struct table_column {
     cell_kind kind = cell_kind::text;
 };
 
-/// Walks the rows of `text`, which must outlive the reader. A text that begins with '{' is JSONL, whose empty lines are
-/// passed over; any other is CSV. A cell that is empty, null or not there is absent. Columns that are not known are
-/// refused, as a mistyped one would be passed over.
+/// Walks the rows of the content, which must outlive the reader. A text that begins with '{' is JSONL, whose empty
+/// lines are passed over; any other is CSV. A cell that is empty, null or not there is absent. Columns that are not
+/// known are refused, as a mistyped one would be passed over.
 class table_reader {
 public:
     /// Fails on an empty text, on a header that has other columns or lacks a required one.
-    [[nodiscard]] static vgpualloc::expected<table_reader> open(std::string name, std::string_view text,
-                                                                std::vector<table_column> columns);
+    [[nodiscard]] static vgpualloc::expected<table_reader>
+    open(std::string name, const vgpuformats::list_content& content, std::vector<table_column> columns);
 
     /// Goes to the next row; false at the end. Fails if the row lacks a required cell.
     [[nodiscard]] vgpualloc::expected<bool> next();
@@ -51,15 +51,20 @@ public:
     [[nodiscard]] std::size_t line() const noexcept { return line_; }
 
 private:
-    table_reader(std::string name, std::string_view text, std::vector<table_column> columns)
-        : name_{std::move(name)}, rest_{text}, columns_{std::move(columns)} {}
+    table_reader(std::string name, const vgpuformats::list_content& content, std::vector<table_column> columns)
+        : name_{std::move(name)}, rest_{content.text}, columns_{std::move(columns)}, stop_{content.stop} {}
 
-    [[nodiscard]] vgpualloc::expected<void> open_csv(std::string_view text);
+    [[nodiscard]] vgpualloc::expected<void> open_csv(const vgpuformats::list_content& content);
     [[nodiscard]] vgpualloc::expected<bool> next_csv();
     [[nodiscard]] vgpualloc::expected<bool> next_object();
     [[nodiscard]] vgpualloc::expected<void> take_member(const vgpuformats::document::member& member);
     [[nodiscard]] vgpualloc::error unknown_column(std::string_view column) const;
-    [[nodiscard]] std::string place() const { return name_ + ":" + std::to_string(line_); }
+    [[nodiscard]] std::string place() const { return csv_ ? csv_->place() : name_ + ":" + std::to_string(line_); }
+    /// The whole number in a cell of a column of whole numbers; null for other cells.
+    [[nodiscard]] const std::int64_t* whole(std::size_t column) const {
+        const bool is_there = csv_ && csv_columns_[column] != vgpuformats::csv_reader::no_column;
+        return is_there ? csv_->whole(csv_columns_[column]) : nullptr;
+    }
 
     std::string name_;
     std::string_view rest_; ///< of JSONL
@@ -69,6 +74,7 @@ private:
     vgpuformats::document row_;                  ///< of JSONL
     std::vector<std::string_view> cells_;
     std::size_t line_ = 0;
+    vgpualloc::stop_signal stop_; ///< of JSONL; a CSV has its own
 };
 
 /// Seconds as a table has them, without zeros at the end.

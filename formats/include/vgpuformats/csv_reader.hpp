@@ -1,8 +1,10 @@
 // Comma-separated text with a header line and no quoting, as traces are published: fields as views into the text.
+// Columns that a caller owns are read in the same way, without a text.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -10,18 +12,29 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpuformats/list_content.hpp"
 
 namespace vgpuformats {
 
-/// Walks the lines of `text`, which must outlive the reader and its fields. LF and CRLF line ends; empty lines at the
+/// Walks the lines of a text, which must outlive the reader and its fields. LF and CRLF line ends; empty lines at the
 /// end are passed over; every other line has as many fields as the header. Quotes are refused rather than misread.
+/// Of columns it walks the rows, counted from 0; an empty cell is an empty field.
 class csv_reader {
 public:
     static constexpr std::size_t no_column = std::numeric_limits<std::size_t>::max();
 
     /// Reads the header. Fails on an empty text and on a repeated column name.
-    [[nodiscard]] static vgpualloc::expected<csv_reader> open(std::string path, std::string_view text) {
-        csv_reader reader{std::move(path), text};
+    [[nodiscard]] static vgpualloc::expected<csv_reader> open(std::string path, const list_content& list) {
+        csv_reader reader{std::move(path), list};
+        const std::string_view text = list.text;
+        if (list.table != nullptr) {
+            if (auto usable = check_table(*list.table, reader.path_); !usable) {
+                return vgpualloc::unexpected(std::move(usable).error());
+            }
+            for (const column_view& column : list.table->columns) reader.header_.push_back(column.name);
+            reader.scratch_.resize(reader.header_.size());
+            return reader;
+        }
         if (text.empty()) {
             return vgpualloc::unexpected(
                 reader.line_error(vgpualloc::error_code::missing, "empty; expected a header line"));
@@ -46,8 +59,10 @@ public:
         return found == header_.end() ? no_column : static_cast<std::size_t>(found - header_.begin());
     }
 
-    /// Goes to the next line; false at the end of the text.
+    /// Goes to the next line; false at the end of the text. Error stopped: the caller wants the reading to end.
     [[nodiscard]] vgpualloc::expected<bool> next() {
+        if (stop_.poll()) return vgpualloc::unexpected(vgpualloc::stop_signal::stopped());
+        if (table_ != nullptr) return next_row();
         if (rest_.empty()) return false;
         split(take_line());
         if (quoted_) {
@@ -63,8 +78,15 @@ public:
         return true;
     }
 
-    [[nodiscard]] std::string_view field(std::size_t column) const { return fields_[column]; }
-    /// The number of the line, from 1.
+    /// Of columns of numbers the text is made here, and holds until the next row.
+    [[nodiscard]] std::string_view field(std::size_t column) const {
+        return table_ == nullptr ? fields_[column] : table_->columns[column].text(line_, scratch_[column]);
+    }
+    /// The whole number in a field of a column of whole numbers; null where the field is a text, or empty.
+    [[nodiscard]] const std::int64_t* whole(std::size_t column) const {
+        return table_ == nullptr ? nullptr : table_->columns[column].whole(line_);
+    }
+    /// The number of the line, from 1; of columns, that of the row, from 0.
     [[nodiscard]] std::size_t line() const noexcept { return line_; }
     [[nodiscard]] const std::vector<std::string_view>& header() const noexcept { return header_; }
 
@@ -72,23 +94,43 @@ public:
                                                std::string expected_text) const {
         vgpualloc::error problem = line_error(code, std::move(expected_text));
         problem.field = column < header_.size() ? std::string{header_[column]} : std::string{};
-        problem.value = std::string{fields_[column]};
+        problem.value = std::string{field(column)};
         return problem;
     }
     [[nodiscard]] vgpualloc::error missing_column(std::string_view name) const {
         return {.code = vgpualloc::error_code::missing,
-                .where = path_ + ":1",
+                .where = table_ == nullptr ? path_ + ":1" : path_,
                 .field = std::string{name},
                 .value = "",
-                .expected = "missing; expected this column in the header"};
+                .expected = table_ == nullptr ? "missing; expected this column in the header"
+                                              : "missing; expected this column"};
     }
     [[nodiscard]] vgpualloc::error empty_list(std::string_view what) const {
+        if (table_ != nullptr) {
+            return {.code = vgpualloc::error_code::missing,
+                    .where = path_,
+                    .field = "",
+                    .value = "",
+                    .expected = "missing; expected at least one " + std::string{what}};
+        }
         return line_error(vgpualloc::error_code::missing,
                           "missing; expected at least one " + std::string{what} + " after the header");
     }
+    /// Where the reader is, as errors have it.
+    [[nodiscard]] std::string place() const {
+        if (table_ != nullptr) return path_ + " row " + std::to_string(line_);
+        return path_ + ":" + std::to_string(std::max<std::size_t>(line_, 1));
+    }
 
 private:
-    csv_reader(std::string path, std::string_view text) : path_{std::move(path)}, rest_{text} {}
+    csv_reader(std::string path, const list_content& list)
+        : path_{std::move(path)}, rest_{list.text}, table_{list.table}, stop_{list.stop} {}
+
+    [[nodiscard]] bool next_row() {
+        if (next_ == table_->rows()) return false;
+        line_ = next_++;
+        return true;
+    }
 
     [[nodiscard]] std::string_view take_line() {
         ++line_;
@@ -109,11 +151,7 @@ private:
         }
     }
     [[nodiscard]] vgpualloc::error line_error(vgpualloc::error_code code, std::string expected_text) const {
-        return {.code = code,
-                .where = path_ + ":" + std::to_string(std::max<std::size_t>(line_, 1)),
-                .field = "",
-                .value = "",
-                .expected = std::move(expected_text)};
+        return {.code = code, .where = place(), .field = "", .value = "", .expected = std::move(expected_text)};
     }
 
     std::string path_;
@@ -121,6 +159,10 @@ private:
     std::vector<std::string_view> header_;
     std::vector<std::string_view> fields_;
     std::size_t line_ = 0;
+    const column_table* table_ = nullptr;      ///< null: the list is a text
+    std::size_t next_ = 0;                     ///< row of the table
+    mutable std::vector<std::string> scratch_; ///< numbers of the row as texts, by column
+    vgpualloc::stop_signal stop_;
     bool quoted_ = false;
 };
 

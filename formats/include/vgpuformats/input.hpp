@@ -10,6 +10,8 @@
 
 namespace vgpuformats {
 
+struct column_table;
+
 /// The path that means standard input.
 inline constexpr std::string_view standard_input = "-";
 
@@ -21,6 +23,7 @@ struct input_text {
     std::string name;   ///< what errors and records call it: the path as given, "-" for standard input
     std::string text;   ///< inflated, if it was compressed
     std::string sha256; ///< of the bytes as they were read, before inflating; empty if not wanted, or without OpenSSL
+    const column_table* table = nullptr; ///< in place of the text: columns that the caller owns
 };
 
 struct input_options {
@@ -33,5 +36,9 @@ struct input_options {
 /// inflated, found out before more memory is used); malformed (gzip that is damaged, cut off or followed by something
 /// else); unsupported (gzip in a build without zlib).
 [[nodiscard]] vgpualloc::expected<input_text> read_input(const std::string& path, const input_options& options = {});
+
+/// The same of bytes that were read elsewhere and are called `name`. Errors: all of these but io.
+[[nodiscard]] vgpualloc::expected<input_text> text_of_bytes(std::string bytes, const std::string& name,
+                                                            const input_options& options = {});
 
 } // namespace vgpuformats

@@ -168,8 +168,12 @@ void conservative::plan_anew(scheduling_context& run) {
         const ticks left = running.end == ticks::max() ? running.end : std::max(ticks{1}, running.end - run.now());
         profiles_[running.node.at()].take(devices_in_capacity(pod, running.node, run), run.now(), left);
     }
-    for (planned_job& next : queue_) plan(next, run);
-    planned_ = queue_.size();
+    planned_ = 0;
+    for (planned_job& next : queue_) {
+        if (run.wants_stop()) return;
+        plan(next, run);
+        ++planned_;
+    }
 }
 
 void conservative::plan(planned_job& next, scheduling_context& run) {
@@ -309,7 +313,7 @@ void conservative::pass(scheduling_context& run) {
             plan_anew(run);
         } else {
             for (free_profile& profile : profiles_) profile.forget_before(run.now());
-            for (; planned_ < queue_.size(); ++planned_) plan(queue_[planned_], run);
+            for (; planned_ < queue_.size() && !run.wants_stop(); ++planned_) plan(queue_[planned_], run);
         }
         start_those_whose_time_has_come(run);
     } while (unfit_classes_.size() + held_up_queues_.size() > left_out); // the others go on without those

@@ -197,7 +197,7 @@ bool queue_discipline::tenants_decide(scheduling_context& run) {
 
 void queue_discipline::start_whoever_fits(std::span<const std::uint32_t> lines, scheduling_context& run) {
     collect(lines, ticks::max(), run);
-    while (!candidates_.empty()) {
+    while (!candidates_.empty() && !run.wants_stop()) {
         const candidate next = take_candidate();
         if (is_refused(lines_[next.line], run)) continue;
         if (try_start(next, run)) collect_next(next.line, next.position, ticks::max(), run);
@@ -219,6 +219,7 @@ std::optional<queue_discipline::candidate> queue_discipline::first_in_order(sche
 /// Returns whether one that does not fit holds up those behind it.
 bool queue_discipline::start_in_order(scheduling_context& run) {
     while (const auto first = first_in_order(run)) {
+        if (run.wants_stop()) return true;
         const line& jobs = lines_[first->line];
         const std::uint32_t job = jobs.jobs.at(first->position).job;
         const bool worth_trying = !is_refused(lines_[first->line], run);
@@ -245,7 +246,7 @@ void queue_discipline::backfill(std::uint32_t head, std::span<const std::uint32_
         return forecast_.keeps(head, time, added, run);
     };
     collect(lines, longest, run);
-    while (!candidates_.empty()) {
+    while (!candidates_.empty() && !run.wants_stop()) {
         const candidate next = take_candidate();
         line& jobs = lines_[next.line];
         const std::uint32_t job = jobs.jobs.at(next.position).job;

@@ -80,6 +80,7 @@ void simulation::enqueue(std::uint32_t job) {
 }
 
 std::optional<vgpualloc::placed_pod> simulation::place(std::uint32_t pod) {
+    if (wants_stop()) return std::nullopt;
     const std::uint64_t asked_ns = decision_begin();
     const auto finish = [&](auto placed, const auto& code_of) -> std::optional<vgpualloc::placed_pod> {
         count_decision(asked_ns);
@@ -129,7 +130,7 @@ start_result simulation::start_single(std::uint32_t job, const approval* approve
         result = start_pod(pod, *approve);
     } else if (const auto placed = place(pod)) {
         begin({.pod = pod, .booking = placed->booking.slot}, provide_instances(*placed));
-    } else if (!make_room(pod)) {
+    } else if (stopped_ || !make_room(pod)) {
         result = start_result::does_not_fit;
     }
     if (result != start_result::started) ++waiting_;
@@ -138,6 +139,7 @@ start_result simulation::start_single(std::uint32_t job, const approval* approve
 
 /// Starts one pod where it would be placed, if that is approved.
 start_result simulation::start_pod(std::uint32_t pod, const approval& approve) {
+    if (wants_stop()) return start_result::does_not_fit;
     const std::uint64_t asked_ns = decision_begin();
     const auto decided = allocator_->decide(requests_[input_->pods[pod].request]);
     count_decision(asked_ns);
@@ -405,10 +407,9 @@ bool simulation::step() {
     return true;
 }
 
-simulation_result simulation::run(const progress& tell) {
-    constexpr std::uint64_t steps_between_marks = 1U << 14U;
-    const std::uint64_t begin = now_ns();
-    const double cpu_begin = thread_cpu_seconds();
+void simulation::begin() {
+    began_ns_ = now_ns();
+    began_cpu_s_ = thread_cpu_seconds();
     const ticks first_arrival = input_->pods.empty() ? ticks{} : input_->pods.front().arrival;
     now_ = first_arrival;
     const auto push_all = [&](const auto& events, event_class what) {
@@ -428,23 +429,41 @@ simulation_result simulation::run(const progress& tell) {
         queue_.push(first_arrival + options_.moves.interval, event_class::tidy, 0);
         ++repeating_;
     }
-    std::uint64_t handled = 0;
-    while (step()) {
-        if (counts_amounts()) {
-            result_.clock.note(ledger_->next_event(), now_);
-        } else {
-            forget_log();
-        }
-        if (tell && ++handled % steps_between_marks == 0) tell(arrivals_);
+}
+
+bool simulation::advance() {
+    if (wants_stop() || !step()) return false;
+    note_events();
+    return true;
+}
+
+void simulation::note_events() {
+    if (counts_amounts()) {
+        result_.clock.note(ledger_->next_event(), now_);
+    } else {
+        forget_log();
     }
+}
+
+simulation_result simulation::end() {
+    result_.stopped = stopped_;
     count_outcomes();
     result_.at_end = amounts();
     result_.ended = result_.usage.end();
     result_.stranded_at_end = gauges_.stranded;
     if (options_.decides != nullptr) result_.given_beyond = options_.decides->given_beyond();
-    result_.loop_ns = now_ns() - begin;
-    result_.loop_cpu_s = thread_cpu_seconds() - cpu_begin;
+    result_.loop_ns = now_ns() - began_ns_;
+    result_.loop_cpu_s = thread_cpu_seconds() - began_cpu_s_;
     return std::move(result_);
+}
+
+simulation_result simulation::run(const progress& tell) {
+    constexpr std::uint64_t steps_between_marks = 1U << 14U;
+    begin();
+    for (std::uint64_t handled = 1; advance(); ++handled) {
+        if (tell && handled % steps_between_marks == 0) tell(arrivals_);
+    }
+    return end();
 }
 
 } // namespace vgpusim

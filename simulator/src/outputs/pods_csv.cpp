@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "csv_numbers.hpp"
-#include "vgpusim/outputs/rows.hpp"
 
 namespace vgpusim {
 
@@ -18,9 +17,9 @@ void append_name(std::string& out, const arriving_pod& pod, const simulation_inp
     append_number(out, pod.copy);
 }
 
-/// The nodes of the row's pods and, after a comma, their GPUs: both joined by '|', the GPUs of one node and the next by
-/// '/'.
-void append_places(std::string& out, const outcome_row& row, const run_record& record) {
+} // namespace
+
+void append_nodes(std::string& out, const outcome_row& row, const run_record& record) {
     bool first = true;
     for (const std::uint32_t pod : row.pods) {
         const std::uint32_t slot = record.result.pods[pod].booking;
@@ -29,8 +28,10 @@ void append_places(std::string& out, const outcome_row& row, const run_record& r
         first = false;
         out += record.ledger->nodes().nodes[record.ledger->bookings()[slot].where.node.at()].name;
     }
-    out += ',';
-    first = true;
+}
+
+void append_gpus(std::string& out, const outcome_row& row, const run_record& record) {
+    bool first = true;
     std::vector<std::size_t> gpus;
     for (const std::uint32_t pod : row.pods) {
         const std::uint32_t slot = record.result.pods[pod].booking;
@@ -50,20 +51,20 @@ void append_places(std::string& out, const outcome_row& row, const run_record& r
     }
 }
 
-} // namespace
-
-std::string pods_csv(const run_record& record, const simulation_input& input) {
+std::string pods_csv(const run_record& record, const simulation_input& input, vgpualloc::stop_signal stop) {
     const outcome_rows rows{record, input};
     std::string out = "order,name,node,gpus,placed,reason,arrival_s,start_s,end_s,attempts\n";
     out.reserve(rows.count() * 72);
     outcome_row row;
-    for (std::size_t i = 0; i < rows.count(); ++i) {
+    for (std::size_t i = 0; i < rows.count() && !stop.poll(); ++i) {
         rows.read(i, row);
         append_number(out, static_cast<std::int64_t>(i));
         out += ',';
         append_name(out, input.pods[row.pods.front()], input);
         out += ',';
-        append_places(out, row, record);
+        append_nodes(out, row, record);
+        out += ',';
+        append_gpus(out, row, record);
         out += row.placed ? ",1," : ",0,";
         if (!row.placed) out += input.reason_name(row.reason);
         out += ',';

@@ -15,11 +15,13 @@ std::vector<std::string> names_of_run_files(const run_config& config) {
     return names;
 }
 
-named_texts run_files(const run_record& record, const loaded_input& loaded, const run_record* baseline) {
+named_texts run_files(const run_record& record, const loaded_input& loaded, const run_record* baseline,
+                      const vgpualloc::stop_signal& stop) {
     const auto& [pods, timeseries, summary] = run_file_names;
     named_texts files; // a list in braces would be copied, which at a million pods is 120 MB
-    files.emplace_back(pods, pods_csv(record, loaded.input));
-    files.emplace_back(timeseries, timeseries_csv(record));
+    files.emplace_back(pods, pods_csv(record, loaded.input, stop));
+    files.emplace_back(timeseries, timeseries_csv(record, stop));
+    if (stop.raised()) return files;
     files.emplace_back(summary, summary_json(record, loaded, baseline));
     if (record.prices) files.emplace_back(prices_name, write_prices(*record.prices));
     if (record.config.trace) files.emplace_back(trace_name, chrome_trace(trace_of(record, loaded.input)));

@@ -147,7 +147,7 @@ document json_of(const disturbances& disturbed, const requested_table& requested
 
 } // namespace
 
-std::string summary_json(const run_record& record, const loaded_input& loaded, const run_record* baseline) {
+document summary_document(const run_record& record, const loaded_input& loaded, const run_record* baseline) {
     const sample& last = record.last;
     const run_figures figures = figures_of(record);
     document inputs = document::list();
@@ -228,7 +228,7 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
     if (record.has_queue) add_queue(summary, record, loaded.input);
     if (!record.result.times.empty())
         summary["disturbances"] = json_of(record.result.disturbed, loaded.input.requested);
-    if (record.config.defragment != "never") summary["moves"] = json_of(record.result.moves);
+    if (record.config.defragment != defragment::never) summary["moves"] = json_of(record.result.moves);
     if (record.config.skip_bad_rows) summary["skipped_rows"] = in_json(loaded.skipped);
     for (const auto& [reason, count] : loaded.left_out) {
         summary["left_out_rows"].push_back(document::map({{"reason", reason}, {"count", count}}));
@@ -236,7 +236,11 @@ std::string summary_json(const run_record& record, const loaded_input& loaded, c
     if (record.bound) summary["bound"] = bound_document(*record.bound);
     if (const std::string answer = answer_of(record, baseline); !answer.empty()) summary["answer"] = answer;
     summary["timing"] = timing;
-    return vgpuformats::print_json(summary, 2) + "\n";
+    return summary;
+}
+
+std::string summary_json(const run_record& record, const loaded_input& loaded, const run_record* baseline) {
+    return vgpuformats::print_json(summary_document(record, loaded, baseline), 2) + "\n";
 }
 
 } // namespace vgpusim

@@ -14,48 +14,79 @@ std::int64_t fragmentation_pct_e4(const run_record& record, const sample& moment
     return idle <= 0 ? 0 : divide_rounded(moment.unusable_micro, idle);
 }
 
+bool has_memory(const run_record& record) { return record.memory_total_mib > 0; }
+bool has_power(const run_record& record) { return record.gpus_of_unknown_power < record.gpus; }
+
 } // namespace
 
-std::string timeseries_csv(const run_record& record) {
-    std::string out =
-        "event,time,arrived_milli,allocated_milli,used_nodes,used_gpus,fragmentation_milli,fragmentation_pct,"
-        "served_milli,waiting,running";
-    const bool has_memory = record.memory_total_mib > 0;
-    const bool has_power = record.gpus_of_unknown_power < record.gpus;
-    const std::vector<std::string>& profiles = record.result.profiles;
-    if (has_memory) out += ",memory_mib,compute_milli";
-    if (has_power) out += ",power_w";
-    for (const std::string& profile : profiles) out += ",stranded_" + profile;
-    out += ",served_memory_milli,served_compute_milli";
-    out += '\n';
-    out.reserve(record.result.samples.size() * (128 + 8 * profiles.size()));
-    std::size_t stranded = 0;
+std::vector<series_column> series_columns(const run_record& record) {
+    constexpr std::string_view milli = "milli-GPU";
+    std::vector<series_column> columns{
+        {.name = "event", .unit = ""},
+        {.name = "time", .unit = "s", .scale = series_scale::tick},
+        {.name = "arrived_milli", .unit = milli},
+        {.name = "allocated_milli", .unit = milli},
+        {.name = "used_nodes", .unit = ""},
+        {.name = "used_gpus", .unit = ""},
+        {.name = "fragmentation_milli", .unit = milli, .scale = series_scale::ten_thousandth},
+        {.name = "fragmentation_pct", .unit = "%", .scale = series_scale::ten_thousandth},
+        {.name = "served_milli", .unit = milli},
+        {.name = "waiting", .unit = ""},
+        {.name = "running", .unit = ""}};
+    if (has_memory(record)) {
+        columns.push_back({.name = "memory_mib", .unit = "MiB"});
+        columns.push_back({.name = "compute_milli", .unit = milli});
+    }
+    if (has_power(record)) columns.push_back({.name = "power_w", .unit = "W"});
+    for (const std::string& profile : record.result.profiles) {
+        columns.push_back({.name = "stranded_" + profile, .unit = ""});
+    }
+    columns.push_back({.name = "served_memory_milli", .unit = milli});
+    columns.push_back({.name = "served_compute_milli", .unit = milli});
+    return columns;
+}
+
+void read_series_row(const run_record& record, std::size_t row, std::vector<std::int64_t>& cells) {
+    const sample& moment = record.result.samples[row];
     const auto milli = [&record](std::int64_t units) {
         return requested_table::milli_of_units(units, record.requested_whole);
     };
-    std::int64_t number = 0;
-    for (const sample& moment : record.result.samples) {
-        append_number(out, number++);
-        out += ',';
-        append_time(out, moment.time);
-        for (const std::int64_t value :
-             {moment.arrived_milli, moment.allocated_milli, moment.used_nodes, moment.used_gpus}) {
-            append_cell(out, value);
+    cells.assign({static_cast<std::int64_t>(row), moment.time.count(), moment.arrived_milli, moment.allocated_milli,
+                  moment.used_nodes, moment.used_gpus, divide_rounded(moment.unusable_micro, 100),
+                  fragmentation_pct_e4(record, moment), milli(moment.served.larger()), moment.waiting, moment.running});
+    if (has_memory(record)) {
+        cells.push_back(moment.devices.memory_mib);
+        cells.push_back(moment.devices.compute_milli);
+    }
+    if (has_power(record)) cells.push_back(moment.devices.watts);
+    const std::size_t profiles = record.result.profiles.size();
+    for (std::size_t i = 0; i < profiles; ++i) cells.push_back(record.result.stranded[row * profiles + i]);
+    cells.push_back(milli(moment.served.memory));
+    cells.push_back(milli(moment.served.compute));
+}
+
+std::string timeseries_csv(const run_record& record, vgpualloc::stop_signal stop) {
+    const std::vector<series_column> columns = series_columns(record);
+    std::string out;
+    for (const series_column& column : columns) out += (out.empty() ? "" : ",") + column.name;
+    out += '\n';
+    out.reserve(record.result.samples.size() * (128 + 8 * record.result.profiles.size()));
+    std::vector<std::int64_t> cells;
+    for (std::size_t row = 0; row < record.result.samples.size() && !stop.poll(); ++row) {
+        read_series_row(record, row, cells);
+        append_number(out, cells.front());
+        for (std::size_t i = 1; i < cells.size(); ++i) {
+            if (columns[i].scale == series_scale::one) {
+                append_cell(out, cells[i]);
+                continue;
+            }
+            out += ',';
+            if (columns[i].scale == series_scale::tick) {
+                append_time(out, vgpualloc::ticks{cells[i]});
+            } else {
+                append_fixed<4>(out, cells[i]);
+            }
         }
-        out += ',';
-        append_fixed<4>(out, divide_rounded(moment.unusable_micro, 100));
-        out += ',';
-        append_fixed<4>(out, fragmentation_pct_e4(record, moment));
-        for (const std::int64_t value : {milli(moment.served.larger()), moment.waiting, moment.running})
-            append_cell(out, value);
-        if (has_memory) {
-            append_cell(out, moment.devices.memory_mib);
-            append_cell(out, moment.devices.compute_milli);
-        }
-        if (has_power) append_cell(out, moment.devices.watts);
-        for (std::size_t i = 0; i < profiles.size(); ++i) append_cell(out, record.result.stranded[stranded++]);
-        append_cell(out, milli(moment.served.memory));
-        append_cell(out, milli(moment.served.compute));
         out += '\n';
     }
     return out;

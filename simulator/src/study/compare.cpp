@@ -62,14 +62,14 @@ expected<void> check_policy_names(const std::vector<std::string>& policies) {
 }
 
 expected<std::vector<run_record>> compare(const run_config& config, const loaded_input& loaded,
-                                          const std::vector<std::string>& policies,
-                                          const progress_maker& make_progress) {
+                                          const std::vector<std::string>& policies, const progress_maker& make_progress,
+                                          const vgpualloc::stop_signal& stop) {
     std::vector<run_record> records;
     for (const std::string& policy : policies) {
         run_config policy_config = config;
         policy_config.policy = policy;
         auto record = replay(policy_config, loaded, loaded.input.nodes,
-                             make_progress ? make_progress(policy) : simulation::progress{});
+                             make_progress ? make_progress(policy) : simulation::progress{}, {.stop = stop});
         if (!record) return unexpected(std::move(record.error()));
         records.push_back(*std::move(record));
     }

@@ -98,7 +98,8 @@ expected<void> check_seeds(const run_config& config, const seed_range& seeds) {
     return {};
 }
 
-expected<seeds_comparison> compare_seeds(const run_config& config, const seed_range& seeds, loaded_input first_input,
+expected<seeds_comparison> compare_seeds(const run_config& config, const seed_range& seeds,
+                                         const vgpuformats::input_source& source, loaded_input first_input,
                                          const std::vector<std::string>& policies, std::size_t jobs,
                                          const std::function<void(std::size_t)>& tell) {
     using shared_input = shared_while_used<expected<loaded_input>>;
@@ -115,7 +116,7 @@ expected<seeds_comparison> compare_seeds(const run_config& config, const seed_ra
         return inputs[seed]->get([&] {
             run_config seeded = config;
             seeded.seed = seeds.at(seed);
-            return load_input(seeded);
+            return load_input(seeded, source);
         });
     };
     const auto done = for_each_parallel(

@@ -117,10 +117,9 @@ std::string format_names() {
     return names;
 }
 
-expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& config,
-                                                            std::vector<input_file>& records) {
+expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& config, input_reader& from) {
     if (config.prices.empty()) return std::nullopt;
-    auto prices = read_list(config.prices, read_prices, records);
+    auto prices = from.read_text(config.prices, read_prices);
     if (!prices) return unexpected(std::move(prices).error());
     return *std::move(prices);
 }
@@ -142,20 +141,24 @@ expected<void> check_autoscaler(const run_config& config) {
 }
 
 /// Adds what is read alike for every format.
-expected<loaded_input> with_other_files(const run_config& config, expected<loaded_input> loaded) {
+expected<loaded_input> with_other_files(const run_config& config, input_reader& from, expected<loaded_input> loaded) {
     if (!loaded) return loaded;
-    auto prices = load_prices(config, loaded->files);
+    auto prices = load_prices(config, from);
     if (!prices) return unexpected(std::move(prices).error());
     loaded->prices = *std::move(prices);
     warn_of_other_prices(config, loaded->prices, loaded->input.nodes, loaded->warnings);
     if (auto checked = check_autoscaler(config); !checked) return unexpected(std::move(checked).error());
-    if (auto added = load_cluster_events(config, *loaded); !added) return unexpected(std::move(added).error());
+    if (auto added = load_cluster_events(config, from, loaded->input); !added) {
+        return unexpected(std::move(added).error());
+    }
+    loaded->files = from.records();
     return loaded;
 }
 
 } // namespace
 
-expected<loaded_input> load_input(const run_config& config) {
+expected<loaded_input> load_input(const run_config& config, const vgpuformats::input_source& source,
+                                  const vgpualloc::stop_signal& stop) {
     const auto* const format = std::ranges::find(formats, config.format, &input_format::name);
     if (format == formats.end()) {
         return unexpected(error{.code = error_code::unknown_name,
@@ -165,13 +168,16 @@ expected<loaded_input> load_input(const run_config& config) {
                                 .expected = "one of " + format_names()});
     }
     if (const auto checked = check_keys(config, *format); !checked) return unexpected(checked.error());
-    return with_other_files(config, format->load(config));
+    input_reader from{source, records_kept::all, stop};
+    return with_other_files(config, from, format->load(config, from));
 }
 
-expected<loaded_input> load_input(const run_config& config, const model_changes& changes) {
+expected<loaded_input> load_input(const run_config& config, const vgpuformats::input_source& source,
+                                  const model_changes& changes) {
     const auto* const format = std::ranges::find(formats, model_format, &input_format::name);
     if (const auto checked = check_keys(config, *format); !checked) return unexpected(checked.error());
-    return with_other_files(config, load_model(config, changes));
+    input_reader from{source, records_kept::all};
+    return with_other_files(config, from, load_model(config, changes, from));
 }
 
 } // namespace vgpusim

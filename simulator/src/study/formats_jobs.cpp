@@ -45,11 +45,11 @@ struct node_set {
     vgpualloc::dialect_set dialects;
 };
 
-expected<node_set> nodes_of_list(std::string_view text, const std::string& name, const run_config& config,
-                                 vgpualloc::dialect_set dialects) {
+expected<node_set> nodes_of_list(const vgpuformats::list_content& content, const std::string& name,
+                                 const run_config& config, vgpualloc::dialect_set dialects) {
     const auto mode = openb_mode(config);
     if (!mode) return unexpected(mode.error());
-    const auto list = vgputraces::read_openb_nodes(text, name);
+    const auto list = vgputraces::read_openb_nodes(content, name);
     if (!list) return unexpected(list.error());
     vgpualloc::cluster nodes;
     for (const vgputraces::openb_node& node : *list) {
@@ -85,45 +85,39 @@ void tell_what_is_missing(const vgputraces::job_list& list, const std::string& n
     loaded.left_out = list.left_out;
 }
 
-using job_reader = expected<vgputraces::job_list> (*)(std::string_view, const std::string&,
+using job_reader = expected<vgputraces::job_list> (*)(const vgpuformats::list_content&, const std::string&,
                                                       const vgputraces::row_options&);
 
-expected<loaded_input> load_jobs(const run_config& config, job_reader read_jobs) {
+expected<loaded_input> load_jobs(const run_config& config, input_reader& from, job_reader read_jobs) {
     if (const auto present = check_paths(config); !present) return unexpected(present.error());
     loaded_input loaded;
-    auto catalog = load_catalog(as_list(config.catalog), &loaded.files);
+    auto catalog = load_catalog(as_list(config.catalog), from);
     if (!catalog) return unexpected(std::move(catalog.error()));
-    auto dialects = load_dialects(*catalog, as_list(config.config), &loaded.files);
+    auto dialects = load_dialects(*catalog, as_list(config.config), from);
     if (!dialects) return unexpected(std::move(dialects.error()));
     bool is_openb = false;
-    auto cluster = read_list(
-        config.nodes,
-        [&](std::string_view text, const std::string& name) {
-            vgpualloc::dialect_set all{*std::move(dialects)};
-            is_openb = !has_objects(text);
-            return is_openb ? nodes_of_list(text, name, config, std::move(all))
-                            : nodes_of_objects(text, name, config, std::move(all), loaded);
-        },
-        loaded.files);
+    auto cluster = from.read_list(config.nodes, [&](const vgpuformats::list_content& content, const std::string& name) {
+        vgpualloc::dialect_set all{*std::move(dialects)};
+        is_openb = content.table != nullptr || !has_objects(content.text);
+        return is_openb ? nodes_of_list(content, name, config, std::move(all))
+                        : nodes_of_objects(content.text, name, config, std::move(all), loaded);
+    });
     if (!cluster) return unexpected(std::move(cluster.error()));
-    auto list = read_list(
-        config.pods,
-        [&](std::string_view text, const std::string& name) {
-            return read_jobs(text, name, {.skip_bad = config.skip_bad_rows});
-        },
-        loaded.files);
+    auto list = from.read_list(config.pods, [&](const vgpuformats::list_content& content, const std::string& name) {
+        return read_jobs(content, name, {.skip_bad = config.skip_bad_rows});
+    });
     if (!list) return unexpected(list.error());
-    const std::string list_path = loaded.files.back().path;
+    const std::string list_path = from.records().back().path;
     tell_what_is_missing(*list, list_path, loaded);
     std::vector<job_queue> queues;
     if (!config.queues.empty()) {
-        auto quotas = read_list(config.queues, read_queues, loaded.files);
+        auto quotas = from.read_text(config.queues, read_queues);
         if (!quotas) return unexpected(std::move(quotas.error()));
         queues = *std::move(quotas);
     }
     std::vector<mapping_rule> mapping;
     if (!config.mapping.empty()) {
-        auto rules = read_mapping(config.mapping, cluster->dialects, loaded.files);
+        auto rules = read_mapping(config.mapping, cluster->dialects, from);
         if (!rules) return unexpected(std::move(rules.error()));
         mapping = *std::move(rules);
     }
@@ -148,8 +142,14 @@ expected<loaded_input> load_jobs(const run_config& config, job_reader read_jobs)
 
 } // namespace
 
-expected<loaded_input> load_philly(const run_config& config) { return load_jobs(config, vgputraces::read_philly); }
-expected<loaded_input> load_dlrm(const run_config& config) { return load_jobs(config, vgputraces::read_dlrm); }
-expected<loaded_input> load_swf(const run_config& config) { return load_jobs(config, vgputraces::read_swf); }
+expected<loaded_input> load_philly(const run_config& config, input_reader& from) {
+    return load_jobs(config, from, vgputraces::read_philly);
+}
+expected<loaded_input> load_dlrm(const run_config& config, input_reader& from) {
+    return load_jobs(config, from, vgputraces::read_dlrm);
+}
+expected<loaded_input> load_swf(const run_config& config, input_reader& from) {
+    return load_jobs(config, from, vgputraces::read_swf);
+}
 
 } // namespace vgpusim

@@ -47,7 +47,7 @@ expected<const vgpualloc::sharing_mode*> openb_mode(const run_config& config) {
     return *mode;
 }
 
-expected<loaded_input> load_openb(const run_config& config) {
+expected<loaded_input> load_openb(const run_config& config, input_reader& from) {
     const auto mode = openb_mode(config);
     if (!mode) return unexpected(mode.error());
     if (config.offered_load > 0.0 && !config.departures) {
@@ -62,21 +62,18 @@ expected<loaded_input> load_openb(const run_config& config) {
     if (config.catalog.empty()) { // of the built-in catalog nothing else is needed, and the rest takes time to read
         loaded.power = vgpualloc::built_in_power_catalog();
     } else {
-        auto catalog = load_catalog({config.catalog}, &loaded.files);
+        auto catalog = load_catalog({config.catalog}, from);
         if (!catalog) return unexpected(std::move(catalog.error()));
         loaded.power = std::move(catalog->power);
     }
-    const auto nodes = read_list(config.nodes, vgputraces::read_openb_nodes, loaded.files);
+    const auto nodes = from.read_list(config.nodes, vgputraces::read_openb_nodes);
     if (!nodes) return unexpected(nodes.error());
-    auto list = read_list(
-        config.pods,
-        [&](std::string_view text, const std::string& name) {
-            return vgputraces::read_openb_pods(text, name, {.skip_bad = config.skip_bad_rows});
-        },
-        loaded.files);
+    auto list = from.read_list(config.pods, [&](const vgpuformats::list_content& content, const std::string& name) {
+        return vgputraces::read_openb_pods(content, name, {.skip_bad = config.skip_bad_rows});
+    });
     if (!list) return unexpected(list.error());
     loaded.warnings = models_not_there(*nodes, list->pods);
-    tell_skipped(list->skipped, loaded.files.back().path, loaded);
+    tell_skipped(list->skipped, from.records().back().path, loaded);
     auto input = build_openb_workload(*nodes, std::move(list->pods),
                                       {.tune = config.tune,
                                        .seed = config.seed,

@@ -7,26 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "vgpuformats/input.hpp"
 #include "vgpusim/engine/record.hpp"
-#include "vgputraces/locate.hpp"
+#include "vgpusim/workload/input_reader.hpp"
 
 namespace vgpusim {
 
-/// What `read` makes of a list, and the list's record. The file is read once, so that the checksum is of what was used.
-template <class Read>
-auto read_list(const std::string& path, const Read& read, std::vector<input_file>& records)
-    -> decltype(read(std::string_view{}, path)) {
-    auto input = vgpuformats::read_input(vgputraces::resolve_trace_path(path),
-                                         {.bytes_max = vgpuformats::list_bytes_max, .hashed = true});
-    if (!input) return vgpualloc::unexpected(input.error());
-    records.push_back({.path = input->name, .sha256 = std::move(input->sha256)});
-    return read(input->text, input->name);
-}
-
 /// The prices that the configuration names; none if it names none.
 [[nodiscard]] vgpualloc::expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& config,
-                                                                                     std::vector<input_file>& records);
+                                                                                     input_reader& from);
 
 /// Warns of prices that list kinds of devices, but none of the cluster's.
 void warn_of_other_prices(const run_config& config, const std::optional<vgpualloc::price_table>& prices,

@@ -100,25 +100,26 @@ expected<load_study> check_study(const run_config& run, const study_lists& lists
     return load_study{.run = run, .policies = std::move(policies), .lists = lists.pods, .seeds = lists.seeds};
 }
 
-expected<study_inputs> read_study(const load_study& study) {
+expected<study_inputs> read_study(const load_study& study, const vgpuformats::input_source& source) {
     study_inputs inputs;
-    auto nodes = read_list(study.run.nodes, vgputraces::read_openb_nodes, inputs.files);
+    input_reader from{source, records_kept::all};
+    auto nodes = from.read_list(study.run.nodes, vgputraces::read_openb_nodes);
     if (!nodes) return unexpected(std::move(nodes).error());
     inputs.nodes = *std::move(nodes);
     for (const std::string& list : study.lists) {
-        auto read = read_list(
-            list,
-            [](std::string_view text, const std::string& name) { return vgputraces::read_openb_pods(text, name); },
-            inputs.files);
+        auto read = from.read_list(list, [](const vgpuformats::list_content& content, const std::string& name) {
+            return vgputraces::read_openb_pods(content, name);
+        });
         if (!read) return unexpected(std::move(read).error());
         for (error& warning : models_not_there(inputs.nodes, read->pods)) {
-            warning.where = inputs.files.back().path;
+            warning.where = from.records().back().path;
             inputs.warnings.push_back(std::move(warning));
         }
         inputs.pods.push_back(std::move(read->pods));
     }
-    auto prices = load_prices(study.run, inputs.files);
+    auto prices = load_prices(study.run, from);
     if (!prices) return unexpected(std::move(prices).error());
+    inputs.files = from.records();
     inputs.prices = *std::move(prices);
     if (!inputs.prices) return inputs;
     auto mode = openb_mode(study.run);

@@ -193,7 +193,7 @@ expected<loss_run> run_once_lossy(const run_config& config, const studied_policy
         run.figures = pool_figures_of(workload.input);
         return run;
     }
-    const auto record = replay(config, workload, workload.input.nodes, {}, kept_of_run::pods);
+    const auto record = replay(config, workload, workload.input.nodes, {}, {.kept = kept_of_run::pods});
     if (!record) return unexpected(record.error());
     run.figures = loss_figures_of(record->result, workload.input);
     run.started = record->result.placed;
@@ -215,8 +215,8 @@ void note_warnings(const std::vector<error>& warnings, std::vector<error>& known
 
 } // namespace
 
-expected<loss_results> run_loss_study(const loss_study& study, std::size_t jobs,
-                                      const std::function<void(std::size_t)>& tell) {
+expected<loss_results> run_loss_study(const loss_study& study, const vgpuformats::input_source& source,
+                                      std::size_t jobs, const std::function<void(std::size_t)>& tell) {
     using shared_input = shared_while_used<expected<loaded_input>>;
     const std::size_t policies = study.policies.size();
     const std::size_t seeds = study.seeds.count();
@@ -246,9 +246,10 @@ expected<loss_results> run_loss_study(const loss_study& study, std::size_t jobs,
             const run_config config = config_of(study, where, study.policies[policy]);
             shared_input& shared = *inputs[piece - policy + made_like[policy]];
             const auto& workload = shared.get([&] {
-                return load_input(config, {.arrivals = study.arrivals,
-                                           .nodes = study.node_total,
-                                           .mig_dialect = study.policies[policy].mig_dialect});
+                return load_input(config, source,
+                                  {.arrivals = study.arrivals,
+                                   .nodes = study.node_total,
+                                   .mig_dialect = study.policies[policy].mig_dialect});
             });
             if (!workload) return unexpected(workload.error());
             if (seed == 0) {

@@ -196,7 +196,7 @@ expected<void> check_times(const run_config& config, const simulation_input& inp
 
 /// Why a run cannot be decided by the model of Volcano.
 expected<void> check_volcano_run(const run_config& config, const simulation_input& input,
-                                 const vgpualloc::cluster& nodes, const discipline_entry& rules) {
+                                 const vgpualloc::cluster& nodes, const discipline_entry* rules) {
     if (auto checked = check_volcano(input, nodes); !checked) return checked;
     const auto refuse = [](const char* field, const std::string& value, std::string expectation) {
         return unexpected(error{.code = error_code::unsupported,
@@ -216,7 +216,7 @@ expected<void> check_volcano_run(const run_config& config, const simulation_inpu
     if (input.autoscaler) {
         return refuse("autoscaler", config.autoscaler, "none with policy compat:volcano, which alone knows what fits");
     }
-    if (rules.only_tries) return {};
+    if (rules != nullptr && rules->only_tries) return {};
     std::string possible;
     for (const discipline_entry& other : all_disciplines) {
         if (other.only_tries) possible += (possible.empty() ? "" : ", ") + std::string{other.name};
@@ -225,16 +225,16 @@ expected<void> check_volcano_run(const run_config& config, const simulation_inpu
 }
 
 /// Why pods cannot be moved in a run.
-expected<void> check_moves(const run_config& config, const discipline_entry& rules) {
+expected<void> check_moves(const run_config& config, const discipline_entry* rules) {
     const auto refuse = [&](std::string expectation) {
         return unexpected(error{.code = error_code::unsupported,
                                 .where = "",
                                 .field = "defragment",
-                                .value = config.defragment,
+                                .value = find_setting("defragment")->get(config),
                                 .expected = std::move(expectation)});
     };
     if (config.policy == volcano_policy) return refuse("never with policy compat:volcano, which moves nothing");
-    if (rules.only_tries) return {};
+    if (rules != nullptr && rules->only_tries) return {};
     std::string possible;
     for (const discipline_entry& other : all_disciplines) {
         if (other.only_tries) possible += (possible.empty() ? "" : ", ") + std::string{other.name};
@@ -242,91 +242,150 @@ expected<void> check_moves(const run_config& config, const discipline_entry& rul
     return refuse("never with a discipline other than " + possible + ", which plan no starts ahead");
 }
 
+move_rules move_rules_of(const run_config& config, move_planner* planner) {
+    const bool is_periodic = config.defragment == defragment::periodic;
+    return {.planner = planner,
+            .interval = is_periodic ? config.defragment_every_s * vgpualloc::ticks_per_second : ticks{0},
+            .per_accepted = config.defragment_share,
+            .downtime = config.move_downtime_s * vgpualloc::ticks_per_second,
+            .copy_per_gib = config.move_copy_s_per_gib * vgpualloc::ticks_per_second};
+}
+
+/// The policies of a run, brought or named.
+expected<policies_of_run> policies_for(const run_config& config, const run_parts& parts, bool is_volcano,
+                                       const vgpualloc::policy_parameters& parameters) {
+    if (parts.make_policies) return parts.make_policies(parameters);
+    // Where Volcano decides, the allocator shows the state of nodes, which every policy does alike.
+    auto named = vgpualloc::make_policies(is_volcano ? "binpack" : config.policy, config.device_policy, parameters);
+    if (!named) return unexpected(std::move(named).error());
+    return policies_of_run{.node = std::move(named->node), .device = std::move(named->device)};
+}
+
+/// Checks what can be checked before anything is made. The discipline is one that the caller brings where `entry` is
+/// null.
+expected<std::unique_ptr<discipline>> checked_discipline(const run_config& config, const simulation_input& input,
+                                                         const vgpualloc::cluster& nodes, const run_parts& parts,
+                                                         const discipline_entry* entry) {
+    if (const auto checked = check_rows(config, input); !checked) return unexpected(checked.error());
+    if (entry != nullptr && entry->check != nullptr) {
+        if (const auto checked = entry->check(input, nodes); !checked) return unexpected(checked.error());
+    }
+    auto rules = entry == nullptr ? parts.make_discipline() : entry->make();
+    if (const auto checked = check_times(config, input, *rules); !checked) return unexpected(checked.error());
+    return rules;
+}
+
 } // namespace
 
-expected<run_record> replay(const run_config& config, const loaded_input& loaded, vgpualloc::cluster nodes,
-                            const simulation::progress& tell, kept_of_run kept) {
-    if (const auto checked = check_rows(config, loaded.input); !checked) return unexpected(checked.error());
-    const auto entry = find_discipline(config.discipline);
-    if (!entry) return unexpected(entry.error());
-    if ((*entry)->check != nullptr) {
-        if (const auto checked = (*entry)->check(loaded.input, nodes); !checked) return unexpected(checked.error());
+/// Everything that lives as long as a run.
+struct started_run::parts_of_run {
+    const loaded_input* loaded = nullptr;
+    bool is_counted = true;
+    run_prices prices{};
+    std::shared_ptr<vgpualloc::fragmentation_model> fragmentation{};
+    policies_of_run policies{};
+    std::unique_ptr<discipline> rules{};
+    std::optional<vgpualloc::cluster> start{}; ///< the nodes as they were, where they change
+    run_record record{};
+    std::optional<vgpualloc::allocator> alloc{};
+    std::unique_ptr<placer> decides{};
+    std::unique_ptr<move_planner> mover{};
+    std::optional<simulation> sim{};
+};
+
+started_run::started_run(std::unique_ptr<parts_of_run> parts) : parts_{std::move(parts)} {}
+started_run::~started_run() = default;
+
+simulation& started_run::loop() noexcept { return *parts_->sim; }
+
+expected<std::unique_ptr<started_run>> started_run::begin(const run_config& config, const loaded_input& loaded,
+                                                          vgpualloc::cluster nodes, const run_parts& parts) {
+    const simulation_input& input = loaded.input;
+    const discipline_entry* entry = nullptr;
+    if (!parts.make_discipline) {
+        const auto found = find_discipline(config.discipline);
+        if (!found) return unexpected(found.error());
+        entry = *found;
     }
-    auto rules = (*entry)->make();
-    if (const auto checked = check_times(config, loaded.input, *rules); !checked) return unexpected(checked.error());
-    const auto fragmentation = std::make_shared<vgpualloc::fragmentation_model>(loaded.input.typical);
-    run_prices prices;
-    const vgpualloc::policy_parameters parameters{.target = loaded.input.typical,
-                                                  .seed = static_cast<std::uint64_t>(config.seed),
-                                                  .fragmentation = fragmentation,
-                                                  .prices = prices.book()};
-    const bool is_volcano = config.policy == volcano_policy;
+    auto rules = checked_discipline(config, input, nodes, parts, entry);
+    if (!rules) return unexpected(std::move(rules).error());
+    const bool is_volcano = !parts.make_policies && config.policy == volcano_policy;
     if (is_volcano) {
-        if (const auto checked = check_volcano_run(config, loaded.input, nodes, **entry); !checked) {
+        if (const auto checked = check_volcano_run(config, input, nodes, entry); !checked) {
             return unexpected(checked.error());
         }
     }
-    // Where Volcano decides, the allocator shows the state of nodes, which every policy does alike.
-    auto policies = vgpualloc::make_policies(is_volcano ? "binpack" : config.policy, config.device_policy, parameters);
+    auto made = std::make_unique<parts_of_run>();
+    made->loaded = &loaded;
+    made->rules = *std::move(rules);
+    made->fragmentation = std::make_shared<vgpualloc::fragmentation_model>(input.typical);
+    auto policies = policies_for(config, parts, is_volcano,
+                                 {.target = input.typical,
+                                  .seed = static_cast<std::uint64_t>(config.seed),
+                                  .fragmentation = made->fragmentation,
+                                  .prices = made->prices.book()});
     if (!policies) return unexpected(std::move(policies).error());
-    run_record record;
+    made->policies = *std::move(policies);
+    run_record& record = made->record;
     record.config = config;
     // Where nothing happens to nodes and devices, those of the ledger stay as they are. Moves close devices to others.
-    const bool changes =
-        !loaded.input.cluster_events.empty() || loaded.input.autoscaler || config.defragment != "never";
-    const bool is_counted = kept == kept_of_run::everything;
-    const std::optional<vgpualloc::cluster> start = changes && is_counted ? std::optional{nodes} : std::nullopt;
+    const bool changes = !input.cluster_events.empty() || input.autoscaler || config.defragment != defragment::never;
+    made->is_counted = parts.kept == kept_of_run::everything;
+    if (changes && made->is_counted) made->start = nodes;
     record.ledger = std::make_unique<vgpualloc::ledger>(std::move(nodes));
-    record.ledger->expect_pods(loaded.input.pods.size());
-    vgpualloc::allocator alloc{*record.ledger, policies->pair(), {.requests_max = loaded.input.requests.size() + 1}};
-    if (loaded.input.autoscaler) {
-        rules = std::make_unique<autoscaler>(std::move(rules), *loaded.input.autoscaler);
-    }
-    if (const auto begun = prices.begin(config, loaded, record.ledger->nodes()); !begun) {
+    record.ledger->expect_pods(input.pods.size());
+    made->alloc.emplace(*record.ledger, made->policies.pair(),
+                        vgpualloc::allocator_options{.requests_max = input.requests.size() + 1});
+    if (input.autoscaler) made->rules = std::make_unique<autoscaler>(std::move(made->rules), *input.autoscaler);
+    if (const auto begun = made->prices.begin(config, loaded, record.ledger->nodes(), parts.stop); !begun) {
         return unexpected(begun.error());
     }
     const auto power = power_of_kinds(record.ledger->nodes(), loaded.power);
-    count_devices(record, loaded.input, power);
-    std::unique_ptr<placer> decides;
-    if (is_volcano) decides = std::make_unique<volcano_placer>(loaded.input, *record.ledger);
-    std::unique_ptr<move_planner> mover;
-    if (config.defragment != "never") {
-        if (const auto checked = check_moves(config, **entry); !checked) return unexpected(checked.error());
-        mover = planner_for(*policies->node, config.defragment_moves_max);
+    count_devices(record, input, power);
+    if (is_volcano) made->decides = std::make_unique<volcano_placer>(input, *record.ledger);
+    if (config.defragment != defragment::never) {
+        if (const auto checked = check_moves(config, entry); !checked) return unexpected(checked.error());
+        made->mover = planner_for(*made->policies.node, config.defragment_moves_max);
     }
-    simulation sim{
-        loaded.input,
-        *record.ledger,
-        alloc,
-        *rules,
-        fragmentation,
-        {.kept = kept,
-         .sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second,
-         .on_failure = config.after_failure == "lose" ? after_failure::lose : after_failure::requeue,
-         .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
-         .power = power,
-         .decides = decides.get(),
-         .listens = prices.listener(),
-         .moves = {.planner = mover.get(),
-                   .interval = config.defragment == "periodic" ? config.defragment_every_s * vgpualloc::ticks_per_second
-                                                               : ticks{0},
-                   .per_accepted = config.defragment_share,
-                   .downtime = config.move_downtime_s * vgpualloc::ticks_per_second,
-                   .copy_per_gib = config.move_copy_s_per_gib * vgpualloc::ticks_per_second}}};
-    record.result = sim.run(tell);
-    auto learned = prices.at_end();
+    made->sim.emplace(input, *record.ledger, *made->alloc, *made->rules, made->fragmentation,
+                      simulation_options{.kept = parts.kept,
+                                         .sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second,
+                                         .on_failure = config.after_failure,
+                                         .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
+                                         .power = power,
+                                         .decides = made->decides.get(),
+                                         .listens = made->prices.listener(),
+                                         .moves = move_rules_of(config, made->mover.get()),
+                                         .stop = parts.stop});
+    return std::unique_ptr<started_run>{new started_run{std::move(made)}};
+}
+
+expected<run_record> started_run::end(simulation_result result) {
+    if (result.stopped) return unexpected(vgpualloc::stop_signal::stopped());
+    const simulation_input& input = parts_->loaded->input;
+    run_record& record = parts_->record;
+    record.result = std::move(result);
+    auto learned = parts_->prices.at_end();
     if (!learned) return unexpected(std::move(learned.error()));
     record.prices = *std::move(learned);
-    record.has_queue = rules->keeps_waiting();
-    if (!is_counted) return record;
-    count_end_state(record, loaded.input, start ? *start : record.ledger->nodes(), alloc, sim.state());
-    record.idle = idle_to(loaded.input, record.shown_ledger());
-    record.offered_load = offered_load_of(loaded.input, vgpualloc::milli_gpu{record.total_milli});
+    record.has_queue = parts_->rules->keeps_waiting();
+    if (!parts_->is_counted) return std::move(record);
+    count_end_state(record, input, parts_->start ? *parts_->start : record.ledger->nodes(), *parts_->alloc,
+                    parts_->sim->state());
+    record.idle = idle_to(input, record.shown_ledger());
+    record.offered_load = offered_load_of(input, vgpualloc::milli_gpu{record.total_milli});
 #if VGA_VERIFY_ENABLED
     const auto broken = vgpualloc::verify::first_violation(*record.ledger);
     VGA_ASSERT(broken.empty(), "the independent checker agrees with the ledger");
 #endif
-    return record;
+    return std::move(record);
+}
+
+expected<run_record> replay(const run_config& config, const loaded_input& loaded, vgpualloc::cluster nodes,
+                            const simulation::progress& tell, const run_parts& parts) {
+    auto run = started_run::begin(config, loaded, std::move(nodes), parts);
+    if (!run) return unexpected(std::move(run).error());
+    return (*run)->end((*run)->loop().run(tell));
 }
 
 } // namespace vgpusim

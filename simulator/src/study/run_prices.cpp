@@ -9,22 +9,22 @@ namespace vgpusim {
 using vgpualloc::expected;
 using vgpualloc::unexpected;
 
-expected<void> run_prices::begin(const run_config& config, const loaded_input& loaded,
-                                 const vgpualloc::cluster& nodes) {
+expected<void> run_prices::begin(const run_config& config, const loaded_input& loaded, const vgpualloc::cluster& nodes,
+                                 const vgpualloc::stop_signal& stop) {
     used_ = uses_prices(config);
     if (!used_) return {};
     if (loaded.prices) {
         book_->replace(*loaded.prices);
-        if (config.price_demand == "known") return {};
+        if (config.price_demand == price_demand::known) return {};
     }
     devices_ = nodes;
     for (vgpualloc::node& node : devices_.nodes) {
         for (vgpualloc::device& device : node.devices) device.service = vgpualloc::service_state::in_service;
     }
-    auto solver = find_solver("policy dual_price");
+    auto solver = find_solver("policy dual_price", stop);
     if (!solver) return unexpected(std::move(solver.error()));
     solver_ = *std::move(solver);
-    if (config.price_demand == "learned") {
+    if (config.price_demand == price_demand::learned) {
         learner_.emplace(devices_, *solver_, *book_,
                          vgpualloc::plan::price_learning{.window_arrivals = static_cast<double>(config.price_window),
                                                          .every = config.price_every});

@@ -6,6 +6,7 @@
 
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/plan/lp.hpp"
 #include "vgpualloc/plan/price_program.hpp"
 #include "vgpualloc/policy/price_table.hpp"
@@ -25,7 +26,8 @@ public:
     /// Puts prices into the book, if a policy goes by them. Errors: a solver that is needed and not there; those of
     /// solve_prices().
     [[nodiscard]] vgpualloc::expected<void> begin(const run_config& config, const loaded_input& loaded,
-                                                  const vgpualloc::cluster& nodes);
+                                                  const vgpualloc::cluster& nodes,
+                                                  const vgpualloc::stop_signal& stop = {});
     void note_arrival(const vgpualloc::pod_request& request) override;
 
     /// Null unless prices are learned.

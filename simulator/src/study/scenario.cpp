@@ -1,13 +1,9 @@
 // Scenario files: what they set, and their checks.
 #include "vgpusim/study/scenario.hpp"
 
-#include <filesystem>
-#include <system_error>
-
 #include "vgpualloc/core/config.hpp"
-#include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
-#include "vgputraces/locate.hpp"
+#include "vgpusim/workload/input_reader.hpp"
 
 namespace vgpusim {
 
@@ -18,33 +14,34 @@ using vgpualloc::unexpected;
 
 namespace {
 
-std::string from_folder_of(const std::string& scenario, const std::string& path) {
-    const std::filesystem::path relative{path};
-    if (relative.empty() || relative.is_absolute() || path == vgpuformats::standard_input) return path;
-    const auto beside = (std::filesystem::path{scenario}.parent_path() / relative).lexically_normal();
-    std::error_code absent;
-    if (std::filesystem::exists(beside, absent)) return beside.string();
-    const std::string listed = vgputraces::find_trace(path);
-    return listed.empty() ? beside.string() : listed;
-}
+/// Where a scenario is read from: what it names is seen from there.
+struct scenario_place {
+    const vgpuformats::input_source& source;
+    std::string name;
+
+    [[nodiscard]] std::string resolve(const std::string& input) const { return source.resolve_from(name, input); }
+    [[nodiscard]] std::string line_of(const vgpuformats::document& value) const {
+        return name + ":" + std::to_string(value.place.line);
+    }
+};
 
 /// The rules of a mapping, whose manifests are sought from the scenario's folder.
-vgpuformats::document with_paths_from(const std::string& scenario, vgpuformats::document rules) {
+vgpuformats::document with_paths_from(const scenario_place& scenario, vgpuformats::document rules) {
     for (vgpuformats::document& rule : rules.items) {
         for (auto& [key, value] : rule.members) {
-            if (key == "request" && value.is_text()) value.text = from_folder_of(scenario, value.text);
+            if (key == "request" && value.is_text()) value.text = scenario.resolve(value.text);
         }
     }
     return rules;
 }
 
-expected<void> take_member(run_config& config, const std::string& path, const std::string& key,
+expected<void> take_member(run_config& config, const scenario_place& place, const std::string& key,
                            const vgpuformats::document& value) {
-    const std::string where = path + ":" + std::to_string(value.place.line);
+    const std::string where = place.line_of(value);
     const run_setting* entry = find_setting(key);
     if (entry == nullptr) return unexpected(unknown_setting(where, key));
     if (key == "mapping" && value.is_list()) {
-        auto taken = entry->set(config, key, vgpuformats::print_json(with_paths_from(path, value)));
+        auto taken = entry->set(config, key, vgpuformats::print_json(with_paths_from(place, value)));
         if (!taken) taken.error().where = where;
         return taken;
     }
@@ -53,7 +50,7 @@ expected<void> take_member(run_config& config, const std::string& path, const st
         failure.where = where;
         return unexpected(std::move(failure));
     }
-    const std::string text = entry->is_path ? from_folder_of(path, value.text) : value.text;
+    const std::string text = entry->is_path() ? place.resolve(value.text) : value.text;
     if (auto taken = entry->set(config, key, text); !taken) {
         taken.error().where = where;
         return taken;
@@ -62,8 +59,8 @@ expected<void> take_member(run_config& config, const std::string& path, const st
 }
 
 /// The members of a baseline, set on `config` to see whether they are right. What it lacks is the run's.
-expected<void> take_baseline(scenario& study, const std::string& path, const vgpuformats::document& value) {
-    const std::string where = path + ":" + std::to_string(value.place.line);
+expected<void> take_baseline(scenario& study, const scenario_place& place, const vgpuformats::document& value) {
+    const std::string where = place.line_of(value);
     if (!value.is_map() || value.members.empty()) {
         return unexpected(error{.code = error_code::malformed,
                                 .where = where,
@@ -74,23 +71,23 @@ expected<void> take_baseline(scenario& study, const std::string& path, const vgp
     for (const auto& [key, setting] : value.members) {
         if (key == "out") {
             return unexpected(error{.code = error_code::unsupported,
-                                    .where = path + ":" + std::to_string(setting.place.line),
+                                    .where = place.line_of(setting),
                                     .field = "baseline.out",
                                     .value = setting.text,
                                     .expected = "no folder of its own: it goes to 'baseline' in that of the run"});
         }
         run_config taken;
-        if (auto read = take_member(taken, path, key, setting); !read) return read;
+        if (auto read = take_member(taken, place, key, setting); !read) return read;
         study.baseline.emplace_back(key, find_setting(key)->get(taken));
     }
     return {};
 }
 
-expected<std::vector<std::string>> texts_of(const std::string& path, const std::string& field,
+expected<std::vector<std::string>> texts_of(const scenario_place& place, const std::string& field,
                                             const vgpuformats::document& list) {
     const auto not_texts = [&](const vgpuformats::document& value) {
         error failure = bad_setting(field, vgpuformats::print_json(value), "a list of texts");
-        failure.where = path + ":" + std::to_string(value.place.line);
+        failure.where = place.line_of(value);
         return unexpected(std::move(failure));
     };
     if (!list.is_list()) return not_texts(list);
@@ -103,18 +100,18 @@ expected<std::vector<std::string>> texts_of(const std::string& path, const std::
 }
 
 /// What a document that is no good should have been, with its place.
-error not_as_expected(const std::string& path, const std::string& field, const vgpuformats::document& value,
+error not_as_expected(const scenario_place& place, const std::string& field, const vgpuformats::document& value,
                       const char* expectation) {
     error failure = bad_setting(field, vgpuformats::print_json(value), expectation);
-    failure.where = path + ":" + std::to_string(value.place.line);
+    failure.where = place.line_of(value);
     return failure;
 }
 
 /// A name of a policy, or an object of name, policy and what is set in its runs.
-expected<studied_policy> read_policy(const std::string& path, const vgpuformats::document& value) {
+expected<studied_policy> read_policy(const scenario_place& place, const vgpuformats::document& value) {
     if (value.is_text()) return studied_policy{.name = value.text, .policy = value.text};
     const auto fail = [&](const vgpuformats::document& at, const char* field, const char* expectation) {
-        return unexpected(not_as_expected(path, field, at, expectation));
+        return unexpected(not_as_expected(place, field, at, expectation));
     };
     if (!value.is_map()) return fail(value, "study.policies", "a name, or an object of name, policy and set");
     studied_policy result;
@@ -130,7 +127,7 @@ expected<studied_policy> read_policy(const std::string& path, const vgpuformats:
         } else if (key == "set" && setting.is_map()) {
             for (const auto& [name, text] : setting.members) {
                 run_config taken;
-                if (auto read = take_member(taken, path, name, text); !read) return unexpected(read.error());
+                if (auto read = take_member(taken, place, name, text); !read) return unexpected(read.error());
                 result.settings.emplace_back(name, find_setting(name)->get(taken));
             }
         } else {
@@ -142,27 +139,27 @@ expected<studied_policy> read_policy(const std::string& path, const vgpuformats:
     return result;
 }
 
-expected<std::vector<double>> read_loads(const std::string& path, const vgpuformats::document& list) {
+expected<std::vector<double>> read_loads(const scenario_place& place, const vgpuformats::document& list) {
     std::vector<double> loads;
     for (const vgpuformats::document& item : list.items) {
         run_config taken;
         if (item.is_text() || item.is_list() || item.is_map() || !set_key(taken, "offered_load", item.text) ||
             taken.offered_load <= 0.0) {
-            return unexpected(not_as_expected(path, "study.loads", item, "a list of numbers above 0, up to 1000"));
+            return unexpected(not_as_expected(place, "study.loads", item, "a list of numbers above 0, up to 1000"));
         }
         loads.push_back(taken.offered_load);
     }
-    if (loads.empty()) return unexpected(not_as_expected(path, "study.loads", list, "a list of numbers"));
+    if (loads.empty()) return unexpected(not_as_expected(place, "study.loads", list, "a list of numbers"));
     return loads;
 }
 
 /// What of policies, lists and seeds a scenario leaves open, flags have to say.
-expected<void> take_study(scenario& read, const std::string& path, const vgpuformats::document& value) {
+expected<void> take_study(scenario& read, const scenario_place& place, const vgpuformats::document& value) {
     read.study.emplace();
     const auto fail = [&](const vgpuformats::document& at, const char* field, std::string text,
                           const char* expectation) {
         error failure = bad_setting(field, text, expectation);
-        failure.where = path + ":" + std::to_string(at.place.line);
+        failure.where = place.line_of(at);
         return unexpected(std::move(failure));
     };
     if (!value.is_map()) {
@@ -175,28 +172,28 @@ expected<void> take_study(scenario& read, const std::string& path, const vgpufor
             if (!seeds) return fail(setting, "study.seeds", vgpuformats::print_json(setting), seeds_expected);
             study.seeds = *seeds;
         } else if (key == "policies") {
-            if (!setting.is_list()) return unexpected(not_as_expected(path, "study.policies", setting, "a list"));
+            if (!setting.is_list()) return unexpected(not_as_expected(place, "study.policies", setting, "a list"));
             for (const vgpuformats::document& item : setting.items) {
-                auto policy = read_policy(path, item);
+                auto policy = read_policy(place, item);
                 if (!policy) return unexpected(std::move(policy).error());
                 study.policies.push_back(*std::move(policy));
             }
         } else if (key == "pods" || key == "baselines") {
-            auto texts = texts_of(path, "study." + key, setting);
+            auto texts = texts_of(place, "study." + key, setting);
             if (!texts) return unexpected(std::move(texts).error());
             if (key == "baselines") study.baselines = *texts;
             if (key == "baselines") continue;
-            for (const std::string& list : *texts) study.pods.push_back(from_folder_of(path, list));
+            for (const std::string& list : *texts) study.pods.push_back(place.resolve(list));
         } else if (key == "loads") {
-            auto loads = read_loads(path, setting);
+            auto loads = read_loads(place, setting);
             if (!loads) return unexpected(std::move(loads).error());
             study.loads = *std::move(loads);
         } else if (key == "arrivals" || key == "node_total") {
             const auto number = parse_arrivals(setting.text);
-            if (!number) return unexpected(not_as_expected(path, "study." + key, setting, arrivals_expected));
+            if (!number) return unexpected(not_as_expected(place, "study." + key, setting, arrivals_expected));
             (key == "arrivals" ? study.arrivals : study.node_total) = *number;
         } else if (key == "against") {
-            if (!setting.is_text()) return unexpected(not_as_expected(path, "study.against", setting, "a name"));
+            if (!setting.is_text()) return unexpected(not_as_expected(place, "study.against", setting, "a name"));
             study.against = setting.text;
         } else {
             return fail(setting, "study", key,
@@ -208,8 +205,9 @@ expected<void> take_study(scenario& read, const std::string& path, const vgpufor
 
 } // namespace
 
-expected<scenario> read_scenario(const std::string& path) {
-    const auto input = vgpuformats::read_input(path);
+expected<scenario> read_scenario(const std::string& path, const vgpuformats::input_source& source) {
+    const scenario_place place{.source = source, .name = path};
+    const auto input = input_reader{source}.read(path);
     if (!input) return unexpected(input.error());
     const auto object = vgpuformats::parse_json(input->text, path);
     if (!object) return unexpected(object.error());
@@ -219,9 +217,9 @@ expected<scenario> read_scenario(const std::string& path) {
     scenario study;
     for (const auto& [key, value] : object->members) {
         if (key == "name" || key == "description") continue;
-        auto taken = key == "baseline" ? take_baseline(study, path, value)
-                     : key == "study"  ? take_study(study, path, value)
-                                       : take_member(study.config, path, key, value);
+        auto taken = key == "baseline" ? take_baseline(study, place, value)
+                     : key == "study"  ? take_study(study, place, value)
+                                       : take_member(study.config, place, key, value);
         if (!taken) return unexpected(std::move(taken.error()));
     }
     return study;

@@ -104,13 +104,13 @@ expected<void> add_autoscaler(simulation_input& input, const autoscaler_file& fi
     return {};
 }
 
-expected<void> load_autoscaler(const run_config& config, loaded_input& loaded) {
+expected<void> load_autoscaler(const run_config& config, input_reader& from, simulation_input& input) {
     if (config.autoscaler.empty()) return {};
-    const auto text = read_recorded(config.autoscaler, &loaded.files);
+    const auto text = from.read(config.autoscaler);
     if (!text) return unexpected(text.error());
     const auto file = read_autoscaler(text->text, text->name);
     if (!file) return unexpected(file.error());
-    return add_autoscaler(loaded.input, *file, text->name);
+    return add_autoscaler(input, *file, text->name);
 }
 
 } // namespace vgpusim

@@ -256,21 +256,21 @@ expected<void> add_failures(simulation_input& input, const vgputraces::failure_m
     return {};
 }
 
-expected<void> load_cluster_events(const run_config& config, loaded_input& loaded) {
+expected<void> load_cluster_events(const run_config& config, input_reader& from, simulation_input& input) {
     if (!config.events.empty()) {
-        const auto text = read_recorded(config.events, &loaded.files, vgpuformats::list_bytes_max);
+        const auto text = from.read(config.events, vgpuformats::list_bytes_max);
         if (!text) return unexpected(text.error());
         const auto rows = vgputraces::read_cluster_events(text->text, text->name);
         if (!rows) return unexpected(rows.error());
-        if (auto added = add_cluster_events(loaded.input, *rows, text->name); !added) return added;
+        if (auto added = add_cluster_events(input, *rows, text->name); !added) return added;
     }
-    if (auto added = load_autoscaler(config, loaded); !added) return added;
+    if (auto added = load_autoscaler(config, from, input); !added) return added;
     if (config.failures.empty()) return {};
-    const auto text = read_recorded(config.failures, &loaded.files);
+    const auto text = from.read(config.failures);
     if (!text) return unexpected(text.error());
     const auto model = vgputraces::read_failure_model(text->text, text->name);
     if (!model) return unexpected(model.error());
-    auto added = add_failures(loaded.input, *model, static_cast<std::uint64_t>(config.seed));
+    auto added = add_failures(input, *model, static_cast<std::uint64_t>(config.seed));
     if (!added) added.error().where = text->name;
     return added;
 }

@@ -14,18 +14,10 @@ namespace vgpusim {
 using vgpualloc::expected;
 using vgpualloc::unexpected;
 
-expected<vgpuformats::input_text> read_recorded(const std::string& path, std::vector<input_file>* records,
-                                                std::size_t bytes_max) {
-    auto input = vgpuformats::read_input(path, {.bytes_max = bytes_max, .hashed = records != nullptr});
-    if (input && records != nullptr) records->push_back({.path = input->name, .sha256 = input->sha256});
-    return input;
-}
-
-expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files,
-                                                   std::vector<input_file>* records) {
+expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files, input_reader& from) {
     auto catalog = vgpualloc::built_in_catalog();
     for (const std::string& path : files) {
-        const auto input = read_recorded(path, records);
+        const auto input = from.read(path);
         if (!input) return unexpected(input.error());
         const auto file = vgpuformats::parse_json(input->text, path);
         if (!file) return unexpected(file.error());
@@ -37,11 +29,10 @@ expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string
 }
 
 expected<vgpualloc::dialect_config> load_dialects(const vgpualloc::hardware_catalog& catalog,
-                                                  const std::vector<std::string>& configurations,
-                                                  std::vector<input_file>* records) {
+                                                  const std::vector<std::string>& configurations, input_reader& from) {
     auto config = vgpualloc::make_dialect_config(catalog);
     for (const std::string& path : configurations) {
-        const auto input = read_recorded(path, records);
+        const auto input = from.read(path);
         if (!input) return unexpected(input.error());
         auto sum = vgpualloc::kube::read_device_config(std::move(config), input->text, path);
         if (!sum) return sum;
@@ -50,17 +41,17 @@ expected<vgpualloc::dialect_config> load_dialects(const vgpualloc::hardware_cata
     return config;
 }
 
-expected<vgpualloc::dialect_config> load_dialects(const dialect_files& from, std::vector<input_file>* records) {
-    const auto catalog = load_catalog(from.catalog, records);
+expected<vgpualloc::dialect_config> load_dialects(const dialect_files& files, input_reader& from) {
+    const auto catalog = load_catalog(files.catalog, from);
     if (!catalog) return unexpected(catalog.error());
-    return load_dialects(*catalog, from.config, records);
+    return load_dialects(*catalog, files.config, from);
 }
 
 expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<std::string>& files,
-                                                              std::vector<input_file>* records) {
+                                                              input_reader& from) {
     std::vector<vgpualloc::kube::manifest> all;
     for (const std::string& path : files) {
-        const auto input = read_recorded(path, records);
+        const auto input = from.read(path);
         if (!input) return unexpected(vgpualloc::kube::with_export_advice(input.error()));
         auto objects = vgpualloc::kube::read_manifests(input->text, path);
         if (!objects) return objects;

@@ -127,7 +127,7 @@ expected<pod_class> class_of(std::string_view text, const std::string& name, con
 }
 
 expected<pod_class> read_request(const std::string& field, const document& value,
-                                 const vgpualloc::dialect_set& dialects, std::vector<input_file>& records) {
+                                 const vgpualloc::dialect_set& dialects, input_reader& from) {
     if (value.is_map() && value.find("kind") != nullptr) {
         return class_of(vgpuformats::print_json(value), "mapping: " + field, dialects);
     }
@@ -136,7 +136,7 @@ expected<pod_class> read_request(const std::string& field, const document& value
     if (!path || *path == vgpuformats::standard_input) {
         return unexpected(bad_member(field, value, "a manifest, the path of one, or what a container asks for"));
     }
-    const auto file = read_recorded(*path, &records);
+    const auto file = from.read(*path);
     if (!file) return unexpected(file.error());
     return class_of(file->text, file->name, dialects);
 }
@@ -154,7 +154,7 @@ expected<void> take_devices(mapping_rule& rule, const std::string& field, const 
 }
 
 expected<mapping_rule> read_rule(const std::string& place, const document& members,
-                                 const vgpualloc::dialect_set& dialects, std::vector<input_file>& records) {
+                                 const vgpualloc::dialect_set& dialects, input_reader& from) {
     if (!members.is_map() || members.find("request") == nullptr) {
         return unexpected(bad_member(place, members, "an object with a member request"));
     }
@@ -179,7 +179,7 @@ expected<mapping_rule> read_rule(const std::string& place, const document& membe
             }
             rule.once_per_device = value.text == "device";
         } else if (key == "request") {
-            auto request = read_request(field, value, dialects, records);
+            auto request = read_request(field, value, dialects, from);
             if (!request) return unexpected(std::move(request.error()));
             rule.request = *std::move(request);
         } else {
@@ -196,13 +196,13 @@ expected<mapping_rule> read_rule(const std::string& place, const document& membe
 } // namespace
 
 expected<std::vector<mapping_rule>> read_mapping(std::string_view text, const vgpualloc::dialect_set& dialects,
-                                                 std::vector<input_file>& records) {
+                                                 input_reader& from) {
     const auto list = vgpuformats::parse_json(text, "mapping");
     if (!list) return unexpected(list.error());
     if (!list->is_list()) return unexpected(bad_member("", *list, "a list of rules"));
     std::vector<mapping_rule> rules;
     for (std::size_t i = 0; i < list->items.size(); ++i) {
-        auto rule = read_rule("[" + std::to_string(i) + "]", list->items[i], dialects, records);
+        auto rule = read_rule("[" + std::to_string(i) + "]", list->items[i], dialects, from);
         if (!rule) return unexpected(std::move(rule.error()));
         rules.push_back(*std::move(rule));
     }

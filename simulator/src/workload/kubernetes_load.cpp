@@ -17,7 +17,6 @@
 #include "vgpusim/workload/offered_load.hpp"
 #include "vgpusim/workload/queues.hpp"
 #include "vgpusim/workload/requested.hpp"
-#include "vgputraces/locate.hpp"
 #include "vgputraces/workload_model.hpp"
 
 namespace vgpusim {
@@ -43,6 +42,7 @@ bool leaves_out(const error& warning) {
     case error_code::missing:
     case error_code::unsupported:
     case error_code::mismatch:
+    case error_code::stopped:
         break;
     }
     return false;
@@ -120,10 +120,9 @@ std::vector<kubernetes_node> node_objects(const kube::snapshot& state, std::span
 }
 
 /// The queues, where a file says them.
-expected<void> read_queues_of(const run_config& config, std::vector<input_file>& records,
-                              kubernetes_workload& workload) {
+expected<void> read_queues_of(const run_config& config, input_reader& from, kubernetes_workload& workload) {
     if (config.queues.empty()) return {};
-    const auto text = read_recorded(config.queues, &records);
+    const auto text = from.read(config.queues);
     if (!text) return unexpected(text.error());
     auto queues = read_queues(text->text, text->name);
     if (!queues) return unexpected(queues.error());
@@ -132,20 +131,16 @@ expected<void> read_queues_of(const run_config& config, std::vector<input_file>&
 }
 
 /// The table, the classes and the queues; `state` says how pods are to be read.
-expected<kubernetes_workload> read_workload(const run_config& config, const kube::snapshot& state,
-                                            std::vector<input_file>& records) {
-    const auto objects = load_objects({config.classes}, &records);
+expected<kubernetes_workload> read_workload(const run_config& config, const kube::snapshot& state, input_reader& from) {
+    const auto objects = load_objects({config.classes}, from);
     if (!objects) return unexpected(objects.error());
     auto classes = read_pod_classes(*objects, state.dialects, config.classes);
     if (!classes) return unexpected(classes.error());
-    const auto table =
-        read_recorded(vgputraces::resolve_trace_path(config.pods), &records, vgpuformats::list_bytes_max);
-    if (!table) return unexpected(table.error());
-    auto arrivals = vgputraces::read_arrivals(table->text, table->name);
+    auto arrivals = from.read_list(config.pods, vgputraces::read_arrivals);
     if (!arrivals) return unexpected(arrivals.error());
     kubernetes_workload workload{
         .arrivals = *std::move(arrivals), .classes = *std::move(classes), .queues = std::nullopt};
-    if (auto read = read_queues_of(config, records, workload); !read) return unexpected(std::move(read).error());
+    if (auto read = read_queues_of(config, from, workload); !read) return unexpected(std::move(read).error());
     return workload;
 }
 
@@ -160,8 +155,8 @@ struct workload_of_model {
 
 expected<workload_of_model> make_of_model(const run_config& config, const vgpualloc::hardware_catalog& catalog,
                                           vgpualloc::dialect_set dialects, const model_changes& changes,
-                                          std::vector<input_file>& records) {
-    const auto text = read_recorded(config.pods, &records);
+                                          input_reader& from) {
+    const auto text = from.read(config.pods);
     if (!text) return unexpected(text.error());
     auto drawn = vgputraces::draw_workload(
         text->text, text->name,
@@ -193,7 +188,7 @@ expected<workload_of_model> make_of_model(const run_config& config, const vgpual
         .workload = {.arrivals = std::move(drawn->arrivals), .classes = *std::move(classes), .queues = std::nullopt},
         .demands = std::move(drawn->demands),
         .warm_up_rows = drawn->warm_up_rows};
-    if (auto read = read_queues_of(config, records, result.workload); !read) return unexpected(std::move(read).error());
+    if (auto read = read_queues_of(config, from, result.workload); !read) return unexpected(std::move(read).error());
     return result;
 }
 
@@ -223,10 +218,9 @@ void add_shares(std::span<const vgputraces::class_demand> demands, std::span<con
 
 /// What volcano-scheduler.conf says of devices, where there is such a file. The policy of plugin vgpualloc is not taken
 /// from there: a run names its own.
-expected<std::optional<kube::scheduler_config>> load_scheduler_config(const run_config& config,
-                                                                      std::vector<input_file>& records) {
+expected<std::optional<kube::scheduler_config>> load_scheduler_config(const run_config& config, input_reader& from) {
     if (config.scheduler_config.empty()) return std::nullopt;
-    const auto text = read_recorded(config.scheduler_config, &records);
+    const auto text = from.read(config.scheduler_config);
     if (!text) return unexpected(text.error());
     auto scheduler = vgpualloc::read_scheduler_config(text->text, text->name, vgpualloc::all_policies());
     if (!scheduler) return unexpected(std::move(scheduler).error());
@@ -271,13 +265,13 @@ struct file_setting {
     std::optional<kube::scheduler_config> scheduler;
 };
 
-expected<file_setting> load_setting(const run_config& config, std::vector<input_file>& records) {
+expected<file_setting> load_setting(const run_config& config, input_reader& from) {
     if (auto usable = check_kubernetes_keys(config); !usable) return unexpected(std::move(usable).error());
-    auto catalog = load_catalog(as_list(config.catalog), &records);
+    auto catalog = load_catalog(as_list(config.catalog), from);
     if (!catalog) return unexpected(std::move(catalog.error()));
-    auto dialects = load_dialects(*catalog, as_list(config.config), &records);
+    auto dialects = load_dialects(*catalog, as_list(config.config), from);
     if (!dialects) return unexpected(dialects.error());
-    auto scheduler = load_scheduler_config(config, records);
+    auto scheduler = load_scheduler_config(config, from);
     if (!scheduler) return unexpected(std::move(scheduler).error());
     if (*scheduler) apply_arguments((*scheduler)->deviceshare, *dialects);
     return file_setting{.catalog = *std::move(catalog),
@@ -301,15 +295,15 @@ expected<void> build(const kube::snapshot& state, std::span<const kube::manifest
 
 } // namespace
 
-expected<loaded_input> load_kubernetes(const run_config& config) {
+expected<loaded_input> load_kubernetes(const run_config& config, input_reader& from) {
     loaded_input loaded;
-    auto setting = load_setting(config, loaded.files);
+    auto setting = load_setting(config, from);
     if (!setting) return unexpected(std::move(setting).error());
-    const auto objects = load_objects({vgputraces::resolve_trace_path(config.nodes)}, &loaded.files);
+    const auto objects = load_objects({from.source().resolve(config.nodes)}, from);
     if (!objects) return unexpected(objects.error());
     const auto state = make_empty_cluster(*objects, setting->dialects, config.nodes);
     if (!state) return unexpected(state.error());
-    auto workload = read_workload(config, *state, loaded.files);
+    auto workload = read_workload(config, *state, from);
     if (!workload) return unexpected(std::move(workload).error());
     if (auto built = build(*state, *objects, *std::move(setting), *std::move(workload), loaded); !built) {
         return unexpected(std::move(built).error());
@@ -323,11 +317,11 @@ expected<loaded_input> load_kubernetes(const run_config& config) {
     return loaded;
 }
 
-expected<loaded_input> load_model(const run_config& config, const model_changes& changes) {
+expected<loaded_input> load_model(const run_config& config, const model_changes& changes, input_reader& from) {
     loaded_input loaded;
-    auto setting = load_setting(config, loaded.files);
+    auto setting = load_setting(config, from);
     if (!setting) return unexpected(std::move(setting).error());
-    auto drawn = make_of_model(config, setting->catalog, setting->dialects, changes, loaded.files);
+    auto drawn = make_of_model(config, setting->catalog, setting->dialects, changes, from);
     if (!drawn) return unexpected(std::move(drawn).error());
     std::vector<std::int64_t> pods_of_class;
     for (const pod_class& known : drawn->workload.classes) pods_of_class.push_back(known.pods);
@@ -339,6 +333,6 @@ expected<loaded_input> load_model(const run_config& config, const model_changes&
     return loaded;
 }
 
-expected<loaded_input> load_model(const run_config& config) { return load_model(config, {}); }
+expected<loaded_input> load_model(const run_config& config, input_reader& from) { return load_model(config, {}, from); }
 
 } // namespace vgpusim

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/expected.hpp"
@@ -29,15 +30,16 @@ bool parse_whole(std::string_view text, Number& out) {
     return failure == std::errc{} && end == text.data() + text.size();
 }
 
+/// A field whose every text is a value.
 template <std::string run_config::* Field>
-constexpr run_setting text_key(std::string_view name, bool is_path = false) {
-    return {.name = name,
-            .set = [](run_config& config, std::string_view, std::string_view value) -> expected<void> {
-                config.*Field = std::string{value};
-                return {};
-            },
-            .get = [](const run_config& config) { return config.*Field; },
-            .is_path = is_path};
+expected<void> set_text(run_config& config, std::string_view, std::string_view value) {
+    config.*Field = std::string{value};
+    return {};
+}
+
+template <std::string run_config::* Field>
+std::string text_of(const run_config& config) {
+    return config.*Field;
 }
 
 /// A multiple of all GPUs.
@@ -60,14 +62,49 @@ inline expected<void> set_seed(run_config& config, std::string_view key, std::st
 }
 
 template <bool run_config::* Field>
-constexpr run_setting switch_key(std::string_view name) {
-    return {.name = name,
-            .set = [](run_config& config, std::string_view key, std::string_view value) -> expected<void> {
-                if (value != "true" && value != "false") return unexpected(bad_setting(key, value, "true or false"));
-                config.*Field = value == "true";
-                return {};
-            },
-            .get = [](const run_config& config) { return std::string{config.*Field ? "true" : "false"}; }};
+expected<void> set_truth(run_config& config, std::string_view key, std::string_view value) {
+    if (value != "true" && value != "false") return unexpected(bad_setting(key, value, "true or false"));
+    config.*Field = value == "true";
+    return {};
+}
+
+template <bool run_config::* Field>
+std::string truth_of(const run_config& config) {
+    return config.*Field ? "true" : "false";
+}
+
+/// The texts of a choice, in the order of its enumerators.
+inline constexpr std::array<std::string_view, 2> after_failure_words{"requeue", "lose"};
+inline constexpr std::array<std::string_view, 3> defragment_words{"never", "on_loss", "periodic"};
+inline constexpr std::array<std::string_view, 2> price_demand_words{"known", "learned"};
+
+/// "never, on_loss or periodic"
+template <std::size_t Count>
+std::string in_words(const std::array<std::string_view, Count>& words) {
+    std::string text;
+    for (std::size_t i = 0; i < Count; ++i) {
+        text += (i == 0 ? "" : i + 1 == Count ? " or " : ", ") + std::string{words[i]};
+    }
+    return text;
+}
+
+template <auto Field, const auto& Words>
+expected<void> set_choice(run_config& config, std::string_view key, std::string_view value) {
+    const auto word = std::ranges::find(Words, value);
+    if (word == Words.end()) return unexpected(bad_setting(key, value, in_words(Words).c_str()));
+    using choice = std::remove_reference_t<decltype(config.*Field)>;
+    config.*Field = static_cast<choice>(word - Words.begin());
+    return {};
+}
+
+template <auto Field, const auto& Words>
+std::string choice_of(const run_config& config) {
+    return std::string{Words[static_cast<std::size_t>(config.*Field)]};
+}
+
+template <auto Field>
+std::string whole_of(const run_config& config) {
+    return std::to_string(config.*Field);
 }
 
 /// A list of rules, which are read with the workload. Kept as it is printed, so that equal lists are equal texts.
@@ -78,20 +115,6 @@ inline expected<void> set_mapping(run_config& config, std::string_view key, std:
     if (!rules) return unexpected(rules.error());
     if (!rules->is_list()) return unexpected(bad_setting(key, value, "a list of rules, JSON (docs/traces.md)"));
     if (!rules->items.empty()) config.mapping = vgpuformats::print_json(*rules);
-    return {};
-}
-
-inline expected<void> set_after_failure(run_config& config, std::string_view key, std::string_view value) {
-    if (value != "requeue" && value != "lose") return unexpected(bad_setting(key, value, "requeue or lose"));
-    config.after_failure = std::string{value};
-    return {};
-}
-
-inline expected<void> set_defragment(run_config& config, std::string_view key, std::string_view value) {
-    if (value != "never" && value != "on_loss" && value != "periodic") {
-        return unexpected(bad_setting(key, value, "never, on_loss or periodic"));
-    }
-    config.defragment = std::string{value};
     return {};
 }
 
@@ -121,12 +144,6 @@ inline expected<void> set_share(run_config& config, std::string_view key, std::s
         return unexpected(bad_setting(key, value, "a fraction from 0 to 1"));
     }
     config.defragment_share = parsed;
-    return {};
-}
-
-inline expected<void> set_price_demand(run_config& config, std::string_view key, std::string_view value) {
-    if (value != "known" && value != "learned") return unexpected(bad_setting(key, value, "known or learned"));
-    config.price_demand = std::string{value};
     return {};
 }
 
@@ -162,6 +179,11 @@ inline std::string decimal(double value) {
     std::array<char, 32> buffer{};
     const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
     return {buffer.data(), end};
+}
+
+template <double run_config::* Field>
+std::string real_of(const run_config& config) {
+    return decimal(config.*Field);
 }
 
 } // namespace vgpusim::keys

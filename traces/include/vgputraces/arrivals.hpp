@@ -10,6 +10,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
+#include "vgpuformats/list_content.hpp"
 
 namespace vgputraces {
 
@@ -45,7 +46,8 @@ struct arrival_table {
 /// gang and estimate. Times are seconds from 0 to 10^12 with up to six decimals, priorities whole numbers of 32 bits.
 /// Errors have `name`, line and column: a column that is missing or not known, a cell that is not what it has to be,
 /// the same name in two rows, no row at all.
-[[nodiscard]] vgpualloc::expected<arrival_table> read_arrivals(std::string_view text, const std::string& name);
+[[nodiscard]] vgpualloc::expected<arrival_table> read_arrivals(const vgpuformats::list_content& content,
+                                                               const std::string& name);
 
 /// The same as CSV, with those of the optional columns that some row fills.
 [[nodiscard]] std::string write_arrivals(const arrival_table& table);

@@ -10,6 +10,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
+#include "vgpuformats/list_content.hpp"
 
 namespace vgputraces {
 
@@ -30,8 +31,8 @@ struct cluster_event_row {
 /// Reads CSV or JSONL with the columns time (seconds as in a table of arrivals), what, and node, device and pod where
 /// they are needed. The rows come by time; of equal times as in the text. Errors have `name`, line and column; a device
 /// that leaves or joins is one, as these are of nodes, and so is a pod beside a node.
-[[nodiscard]] vgpualloc::expected<std::vector<cluster_event_row>> read_cluster_events(std::string_view text,
-                                                                                      const std::string& name);
+[[nodiscard]] vgpualloc::expected<std::vector<cluster_event_row>>
+read_cluster_events(const vgpuformats::list_content& content, const std::string& name);
 [[nodiscard]] std::string_view to_string(node_event what) noexcept;
 
 /// How long things work and how long they are broken, on average.

@@ -8,6 +8,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
+#include "vgpuformats/list_content.hpp"
 #include "vgputraces/trace_job.hpp"
 
 namespace vgputraces {
@@ -40,7 +41,7 @@ struct openb_pod {
 /// Reads a node list, which errors call `name`: columns sn, cpu_milli, memory_mib, gpu, model, in any order; further
 /// columns are ignored. Errors have name, line and column: missing column, negative or malformed number, duplicate node
 /// name, a GPU node without a model, a line with the wrong number of fields (also a truncated last line).
-[[nodiscard]] vgpualloc::expected<std::vector<openb_node>> read_openb_nodes(std::string_view text,
+[[nodiscard]] vgpualloc::expected<std::vector<openb_node>> read_openb_nodes(const vgpuformats::list_content& content,
                                                                             const std::string& name);
 
 struct openb_pod_list {
@@ -50,8 +51,8 @@ struct openb_pod_list {
 
 /// Reads a pod list: columns name, cpu_milli, memory_mib, num_gpu, gpu_milli required; gpu_spec, creation_time and
 /// deletion_time (whole seconds) optional. gpu_milli above 1000 counts as 1000 (as in the reference); names are unique.
-[[nodiscard]] vgpualloc::expected<openb_pod_list> read_openb_pods(std::string_view text, const std::string& name,
-                                                                  const row_options& options = {});
+[[nodiscard]] vgpualloc::expected<openb_pod_list>
+read_openb_pods(const vgpuformats::list_content& content, const std::string& name, const row_options& options = {});
 
 /// The same formats as text, LF line ends, header first. Pods are written with all eleven columns.
 [[nodiscard]] std::string write_openb_nodes(const std::vector<openb_node>& nodes);

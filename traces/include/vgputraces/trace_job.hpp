@@ -45,7 +45,8 @@ struct skipped_rows {
 
     /// Counts a row, or gives its error back where bad rows end the reading.
     [[nodiscard]] vgpualloc::expected<void> take(vgpualloc::error failure, const row_options& options) {
-        if (!options.skip_bad) return vgpualloc::unexpected(std::move(failure));
+        const bool is_of_row = failure.code != vgpualloc::error_code::stopped;
+        if (!options.skip_bad || !is_of_row) return vgpualloc::unexpected(std::move(failure));
         ++count;
         if (first.size() < shown_max) first.push_back(std::move(failure));
         return {};

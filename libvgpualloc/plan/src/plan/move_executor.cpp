@@ -176,8 +176,8 @@ void move_executor::complete(std::uint32_t number) {
     const std::optional<booking>& arriving = find(number)->arriving;
     ended_plan end;
     if (arriving) {
-        end.arriving = arriving->pod;
-        const bool may_start = host_->may_start(arriving->pod) && !ledger_->is_live(arriving->pod) &&
+        end.arriving = arriving->owner.pod();
+        const bool may_start = host_->may_start(arriving->owner.pod()) && !ledger_->is_live(arriving->owner.pod()) &&
                                is_free(*ledger_, arriving->where, arriving->cpu, arriving->memory);
         if (!may_start) { // others have taken the quota, or the node's CPU or memory
             drop(number);
@@ -197,7 +197,7 @@ void move_executor::drop(std::uint32_t number) {
     const auto begun = std::min(dropped.planned.moves.size(), std::size_t{dropped.next} + 1);
     tokens_ += static_cast<double>(dropped.planned.moves.size() - begun);
     ended_plan end{.dropped = true, .closed_devices = !dropped.closed.empty()};
-    if (dropped.arriving) end.arriving = dropped.arriving->pod;
+    if (dropped.arriving) end.arriving = dropped.arriving->owner.pod();
     host_->ended(end);
 }
 

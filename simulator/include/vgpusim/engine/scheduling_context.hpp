@@ -48,6 +48,9 @@ public:
     [[nodiscard]] const vgpualloc::pod_request& request_of(std::uint32_t pod) const noexcept {
         return input_->requests[input_->pods[pod].request];
     }
+    /// Whether the caller wants an end. Passes that take long ask this in their loops and return: what they leave
+    /// undone does not matter any more.
+    [[nodiscard]] virtual bool wants_stop() = 0;
     /// Whether the pod will not be tried again.
     [[nodiscard]] virtual bool is_given_up(std::uint32_t pod) const noexcept = 0;
     /// What keeps the job from starting even if nothing else ran; none: it would start.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/plan/move_executor.hpp"
 #include "vgpusim/engine/cluster_service.hpp"
@@ -23,6 +24,7 @@
 #include "vgpusim/engine/over_time.hpp"
 #include "vgpusim/engine/placer.hpp"
 #include "vgpusim/engine/scheduling_context.hpp"
+#include "vgpusim/workload/settings.hpp"
 #include "vgpusim/workload/workload.hpp"
 
 namespace vgpusim {
@@ -80,9 +82,6 @@ public:
     virtual void note_arrival(const vgpualloc::pod_request& request) = 0;
 };
 
-/// What becomes of a job that a failure of its node or device, or a crash, has stopped.
-enum class after_failure : std::uint8_t { requeue, lose };
-
 /// How pods are moved for others that would be lost, or so that devices become empty; without a planner none is.
 struct move_rules {
     move_planner* planner = nullptr;
@@ -124,6 +123,7 @@ struct simulation_options {
     arrival_listener* listens = nullptr;
     /// Needs a discipline that only tries.
     move_rules moves{};
+    vgpualloc::stop_signal stop{};
 };
 
 /// When the most was allocated; of equal moments the first.
@@ -171,6 +171,7 @@ struct simulation_result {
     std::uint64_t loop_ns = 0; ///< wall time of the loop
     double loop_cpu_s = 0.0;   ///< CPU time of the loop's thread, which nothing beside it lengthens
     latency_histogram decision_latency;
+    bool stopped = false; ///< the caller wanted an end (simulation_options::stop): nothing else here says anything
 
     /// Lets the state at the end last until `end`: the means of runs that are compared are over one span of time.
     void extend_to(vgpualloc::ticks end);
@@ -190,12 +191,24 @@ public:
     simulation(const simulation_input& input, vgpualloc::ledger& book, vgpualloc::allocator& alloc, discipline& rules,
                std::shared_ptr<vgpualloc::fragmentation_model> fragmentation, simulation_options options);
 
-    /// Runs until no event is left.
+    /// Runs until no event is left, or the caller wants an end.
     [[nodiscard]] simulation_result run(const progress& tell);
+
+    // The same in parts, for a caller that decides between them: begin() once, advance() while it returns true, end().
+
+    void begin();
+    /// Handles the next event, or the pass at the end of an instant. False when nothing is left, or at a stop.
+    [[nodiscard]] bool advance();
+    [[nodiscard]] simulation_result end();
+    /// Gives what the caller has booked between two calls of advance() the current time.
+    void note_events();
+    /// Pods that have arrived.
+    [[nodiscard]] std::size_t arrivals() const noexcept { return arrivals_; }
 
     /// The state as the loop counts it.
     [[nodiscard]] gauges& state() noexcept { return gauges_; }
 
+    [[nodiscard]] bool wants_stop() override { return stopped_ || (stopped_ = options_.stop.poll()); }
     start_result try_start(std::uint32_t job, const approval* approve = nullptr) override;
     start_result start_on(std::uint32_t job, std::span<const std::optional<vgpualloc::node_index>> nodes) override;
     void start_at(std::uint32_t job, std::span<const std::optional<vgpualloc::placement>> places) override;
@@ -293,6 +306,9 @@ private:
     vgpualloc::plan::move_executor executor_;
     std::uint32_t copies_made_ = 0;
     std::size_t repeating_ = 0; ///< samples and looks for devices to empty that are queued
+    std::uint64_t began_ns_ = 0;
+    double began_cpu_s_ = 0.0;
+    bool stopped_ = false;
     bool tidy_due_ = false;
     bool pass_due_ = false;
     bool capacity_freed_ = false; ///< since late members were last tried

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "vgpualloc/core/stop.hpp"
 #include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
@@ -23,8 +24,9 @@ inline constexpr std::string_view prices_name = "prices.json";
 /// Name and text, to be written into one folder.
 using named_texts = std::vector<std::pair<std::string, std::string>>;
 
-/// `baseline`: the run that this one is held against, or null.
+/// `baseline`: the run that this one is held against, or null. Once the caller wants an end, texts are cut short and
+/// others left out.
 [[nodiscard]] named_texts run_files(const run_record& record, const loaded_input& loaded,
-                                    const run_record* baseline = nullptr);
+                                    const run_record* baseline = nullptr, const vgpualloc::stop_signal& stop = {});
 
 } // namespace vgpusim

@@ -30,7 +30,8 @@ using progress_maker = std::function<simulation::progress(const std::string& pol
 /// ends it.
 [[nodiscard]] vgpualloc::expected<std::vector<run_record>> compare(const run_config& config, const loaded_input& loaded,
                                                                    const std::vector<std::string>& policies,
-                                                                   const progress_maker& make_progress);
+                                                                   const progress_maker& make_progress,
+                                                                   const vgpualloc::stop_signal& stop = {});
 
 /// The names of the files of a comparison: compare.json, report.html, and a folder per policy with the files of its
 /// run.

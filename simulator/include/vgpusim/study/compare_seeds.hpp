@@ -70,8 +70,9 @@ struct seeds_comparison {
 /// the other seeds load theirs. Of each run only the measures are kept, but for those of the first seed. `tell`: runs
 /// that are done.
 [[nodiscard]] vgpualloc::expected<seeds_comparison>
-compare_seeds(const run_config& config, const seed_range& seeds, loaded_input first_input,
-              const std::vector<std::string>& policies, std::size_t jobs, const std::function<void(std::size_t)>& tell);
+compare_seeds(const run_config& config, const seed_range& seeds, const vgpuformats::input_source& source,
+              loaded_input first_input, const std::vector<std::string>& policies, std::size_t jobs,
+              const std::function<void(std::size_t)>& tell);
 
 /// "spread serves …": what the differences of the measure show of a policy against the first one, in a sentence, or
 /// that no difference is shown, or that the two cannot be compared (is_comparable()).

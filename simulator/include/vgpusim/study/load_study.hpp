@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpuformats/input_source.hpp"
 #include "vgpusim/engine/record.hpp"
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/load_curve.hpp"
@@ -43,7 +44,8 @@ struct study_inputs {
     std::vector<vgpualloc::error> warnings{};
 };
 
-[[nodiscard]] vgpualloc::expected<study_inputs> read_study(const load_study& study);
+[[nodiscard]] vgpualloc::expected<study_inputs> read_study(const load_study& study,
+                                                           const vgpuformats::input_source& source);
 
 /// What is kept of one run.
 struct studied_run {

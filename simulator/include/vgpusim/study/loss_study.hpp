@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpuformats/input_source.hpp"
 #include "vgpusim/engine/record.hpp"
 #include "vgpusim/outputs/loss_figures.hpp"
 #include "vgpusim/study/scenario.hpp"
@@ -60,7 +61,9 @@ struct loss_results {
 /// Replays everything on `jobs` threads; the result does not depend on how many. The workload of a cell and a seed is
 /// made once for all policies that do not change what it is made of. Errors are those of load_input and replay.
 /// `tell`: runs that are done.
-[[nodiscard]] vgpualloc::expected<loss_results> run_loss_study(const loss_study& study, std::size_t jobs,
+[[nodiscard]] vgpualloc::expected<loss_results> run_loss_study(const loss_study& study,
+                                                               const vgpuformats::input_source& source,
+                                                               std::size_t jobs,
                                                                const std::function<void(std::size_t)>& tell);
 
 } // namespace vgpusim

@@ -4,11 +4,17 @@
 #include <memory>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/plan/lp.hpp"
 
 namespace vgpusim {
 
 /// A solver; an error (unsupported) that names `user`, the command or flag that needs it, in a build without one.
 [[nodiscard]] vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* user);
+
+/// The same, one that solves nothing more once the caller wants an end: it then returns the error stopped. What is
+/// computed with a solver takes many programs, each of which is short.
+[[nodiscard]] vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>>
+find_solver(const char* user, const vgpualloc::stop_signal& stop);
 
 } // namespace vgpusim

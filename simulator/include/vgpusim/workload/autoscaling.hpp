@@ -8,7 +8,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/units.hpp"
-#include "vgpusim/workload/input.hpp"
+#include "vgpusim/workload/input_reader.hpp"
 #include "vgpusim/workload/settings.hpp"
 #include "vgpusim/workload/workload.hpp"
 
@@ -34,6 +34,7 @@ struct autoscaler_file {
                                                        const std::string& source);
 
 /// Reads what a configuration names as autoscaler, and adds it.
-[[nodiscard]] vgpualloc::expected<void> load_autoscaler(const run_config& config, loaded_input& loaded);
+[[nodiscard]] vgpualloc::expected<void> load_autoscaler(const run_config& config, input_reader& from,
+                                                        simulation_input& input);
 
 } // namespace vgpusim

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "vgpualloc/core/expected.hpp"
-#include "vgpusim/workload/input.hpp"
+#include "vgpusim/workload/input_reader.hpp"
 #include "vgpusim/workload/settings.hpp"
 #include "vgpusim/workload/workload.hpp"
 #include "vgputraces/cluster_events.hpp"
@@ -33,6 +33,7 @@ namespace vgpusim {
                                                      std::uint64_t seed);
 
 /// Reads what a configuration names as events and failures, and adds both.
-[[nodiscard]] vgpualloc::expected<void> load_cluster_events(const run_config& config, loaded_input& loaded);
+[[nodiscard]] vgpualloc::expected<void> load_cluster_events(const run_config& config, input_reader& from,
+                                                            simulation_input& input);
 
 } // namespace vgpusim

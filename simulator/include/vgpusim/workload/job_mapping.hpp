@@ -10,7 +10,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/dialect/all.hpp"
-#include "vgpusim/workload/input.hpp"
+#include "vgpusim/workload/input_reader.hpp"
 #include "vgpusim/workload/pod_classes.hpp"
 #include "vgputraces/trace_job.hpp"
 
@@ -31,7 +31,7 @@ struct mapping_rule {
 /// {count, profile, mode, memory_mib, memory_percent, cores_percent, models, cpu_milli, host_memory_mib}. Files that
 /// rules name are recorded. Errors name the rule and its member, or the place in the manifest.
 [[nodiscard]] vgpualloc::expected<std::vector<mapping_rule>>
-read_mapping(std::string_view text, const vgpualloc::dialect_set& dialects, std::vector<input_file>& records);
+read_mapping(std::string_view text, const vgpualloc::dialect_set& dialects, input_reader& from);
 
 /// The first rule for the job whose draw does not leave it out; null where there is none. Draws depend on the seed, the
 /// job's row and the rule's position, so that what becomes of one job says nothing of another.

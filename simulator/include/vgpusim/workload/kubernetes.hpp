@@ -9,7 +9,7 @@
 
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
-#include "vgpusim/workload/input.hpp"
+#include "vgpusim/workload/input_reader.hpp"
 #include "vgpusim/workload/kubernetes_objects.hpp"
 #include "vgpusim/workload/pod_classes.hpp"
 #include "vgpusim/workload/settings.hpp"
@@ -43,7 +43,7 @@ make_empty_cluster(const std::vector<vgpualloc::kube::manifest>& objects, const 
 
 /// Reads what a configuration with format "kubernetes" names: nodes, pods (the table), classes, queues, config,
 /// catalog. Errors: those of the files; unsupported for keys that this format has no use for.
-[[nodiscard]] vgpualloc::expected<loaded_input> load_kubernetes(const run_config& config);
+[[nodiscard]] vgpualloc::expected<loaded_input> load_kubernetes(const run_config& config, input_reader& from);
 
 /// The format of workload models (docs/trace-model.md), made in the process.
 inline constexpr std::string_view model_format = "model";
@@ -58,7 +58,8 @@ struct model_changes {
 /// Makes the workload of the model that `pods` names, with the seed of the configuration and its offered load, if it
 /// has one; MIG profiles are asked for by name. Errors: those of the model and of the other files; unsupported for keys
 /// that this format has no use for.
-[[nodiscard]] vgpualloc::expected<loaded_input> load_model(const run_config& config, const model_changes& changes);
-[[nodiscard]] vgpualloc::expected<loaded_input> load_model(const run_config& config);
+[[nodiscard]] vgpualloc::expected<loaded_input> load_model(const run_config& config, const model_changes& changes,
+                                                           input_reader& from);
+[[nodiscard]] vgpualloc::expected<loaded_input> load_model(const run_config& config, input_reader& from);
 
 } // namespace vgpusim

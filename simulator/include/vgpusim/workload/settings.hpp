@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +16,17 @@
 
 namespace vgpusim {
 
+/// What becomes of a job that a failure of its node or device, or a crash, has stopped.
+enum class after_failure : std::uint8_t { requeue, lose };
+
+/// When pods are moved: never, for a pod that would be lost, or now and then so that devices or nodes become empty.
+enum class defragment : std::uint8_t { never, on_loss, periodic };
+
+/// What prices of policy dual_price are solved from: the pod list, or the arrivals of the run so far.
+enum class price_demand : std::uint8_t { known, learned };
+
 /// The full effective configuration of a run; every field can be set by flag, scenario file and --set under its own
-/// name.
+/// name. Fields that name inputs name what an input_source has.
 struct run_config {
     std::string format = "openb";
     std::string nodes;
@@ -33,19 +43,18 @@ struct run_config {
     std::string device_policy; ///< empty: the policy itself
     std::string mode = "hami_core";
     std::string discipline = "try_once";
-    std::string after_failure = "requeue"; ///< or "lose": of jobs whose node or device failed
-    std::int64_t layout_change_s = 0;      ///< to make a MIG instance that is not there
-    /// Or "on_loss": pods are moved for one that would be lost; or "periodic": so that devices or nodes become empty.
-    std::string defragment = "never";
+    vgpusim::after_failure after_failure = vgpusim::after_failure::requeue;
+    std::int64_t layout_change_s = 0; ///< to make a MIG instance that is not there
+    vgpusim::defragment defragment = vgpusim::defragment::never;
     std::int64_t defragment_every_s = 3600; ///< where it is periodic
     std::int64_t defragment_moves_max = 3;  ///< for one such pod
     double defragment_share = 0.01;         ///< moves that every pod that starts allows
     std::int64_t move_downtime_s = 0;       ///< of a pod that is moved
     std::int64_t move_copy_s_per_gib = 0;   ///< while it is copied it has both places
     std::string prices;                     ///< of policy dual_price: a prices.json; empty: they are solved
-    std::string price_demand = "known";     ///< or "learned": from the arrivals of the run itself
-    std::int64_t price_every = 500;         ///< arrivals from one solution to the next, where learned
-    std::int64_t price_window = 2000;       ///< arrivals in which the weight of one falls to 1/e
+    vgpusim::price_demand price_demand = vgpusim::price_demand::known;
+    std::int64_t price_every = 500;   ///< arrivals from one solution to the next, where learned
+    std::int64_t price_window = 2000; ///< arrivals in which the weight of one falls to 1/e
     double tune = 0.0;
     double offered_load = 0.0; ///< 0 = the times of the trace
     std::int64_t seed = default_seed;
@@ -57,14 +66,29 @@ struct run_config {
     std::string out = "out/run";
 };
 
-/// One field of run_config: how it is set from text and given as text.
+/// What the text of a setting is.
+enum class setting_type : std::uint8_t { text, input, choice, whole, real, truth, rules };
+[[nodiscard]] std::string_view to_string(setting_type type) noexcept;
+
+/// One field of run_config: how it is set from text and given as text, and what people are told of it. Flags, their
+/// help and the table in docs/formats.md are made of this.
 struct run_setting {
     std::string_view name;
+    setting_type type = setting_type::text;
+    std::string_view values; ///< that it may have, in words; empty: any text
+    std::string_view help;
+    std::string_view flag;        ///< of `run` and `compare`; empty: --set alone
+    std::string_view placeholder; ///< of its value, in their help
     /// Errors have the key as their field; the configuration is then as it was.
     vgpualloc::expected<void> (*set)(run_config&, std::string_view key, std::string_view value);
     std::string (*get)(const run_config&);
-    bool is_path = false; ///< names a file to read
+
+    /// It names an input.
+    [[nodiscard]] bool is_path() const noexcept { return type == setting_type::input; }
 };
+
+/// All settings, in the order in which outputs show them.
+[[nodiscard]] std::span<const run_setting> all_settings();
 
 /// The setting of that name; null: there is none.
 [[nodiscard]] const run_setting* find_setting(std::string_view name);

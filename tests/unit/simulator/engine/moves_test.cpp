@@ -338,7 +338,7 @@ TEST(moves, a_run_may_end_while_one_is_under_way) {
     vgpusim::run_config config;
     config.departures = true;
     config.policy = "worst_fit";
-    config.defragment = "periodic";
+    config.defragment = vgpusim::defragment::periodic;
     config.defragment_every_s = 10;
     config.defragment_share = 1.0;
     config.move_downtime_s = 5;

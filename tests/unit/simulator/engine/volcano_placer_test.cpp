@@ -11,6 +11,7 @@
 #include "temporary_folder.hpp"
 #include "vgpusim/discipline/all.hpp"
 #include "vgpusim/study/run.hpp"
+#include "vgputraces/file_source.hpp"
 
 namespace {
 
@@ -105,7 +106,7 @@ private:
         std::ofstream(folder_ / name, std::ios::binary) << text;
     }
     vgpualloc::expected<vgpusim::run_record> replay() {
-        auto loaded = vgpusim::load_input(config);
+        auto loaded = vgpusim::load_input(config, vgputraces::file_source{});
         if (!loaded) return vgpualloc::unexpected(loaded.error());
         loaded_ = *std::move(loaded);
         return vgpusim::replay(config, loaded_, loaded_.input.nodes, {});

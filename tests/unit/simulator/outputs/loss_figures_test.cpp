@@ -10,6 +10,7 @@
 #include "vgpualloc/mode/all.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
+#include "vgputraces/file_source.hpp"
 
 namespace {
 
@@ -102,8 +103,11 @@ TEST(loss_figures, whole_gpus_are_lost_as_erlang_says) {
     EXPECT_NEAR(erlang_b(100, 100.0), 1.0 - 0.9243, 5e-5); // of 100 GPUs, as docs/mig.md has it
     for (const double load : {0.7, 1.0}) {
         config.offered_load = load;
-        const auto loaded = vgpusim::load_model(config).value();
-        const auto record = vgpusim::replay(config, loaded, loaded.input.nodes, {}, vgpusim::kept_of_run::pods).value();
+        const vgputraces::file_source files;
+        vgpusim::input_reader from{files};
+        const auto loaded = vgpusim::load_model(config, from).value();
+        const auto record =
+            vgpusim::replay(config, loaded, loaded.input.nodes, {}, {.kept = vgpusim::kept_of_run::pods}).value();
         const auto figures = vgpusim::loss_figures_of(record.result, loaded.input);
         EXPECT_EQ(figures.pods.arrived, 40'000);
         // The deviation of this mean of correlated losses is about 0.003.

@@ -7,13 +7,14 @@
 #include <gtest/gtest.h>
 
 #include "vgpusim/study/run.hpp"
+#include "vgputraces/file_source.hpp"
 
 namespace {
 
 using testing::HasSubstr;
 
 std::string failure_of(const vgpusim::run_config& config) {
-    const auto loaded = vgpusim::load_input(config);
+    const auto loaded = vgpusim::load_input(config, vgputraces::file_source{});
     return loaded ? "" : loaded.error().message();
 }
 

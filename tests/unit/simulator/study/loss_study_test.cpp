@@ -11,6 +11,7 @@
 #include "vgpusim/study/loss_study_files.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
+#include "vgputraces/file_source.hpp"
 
 namespace {
 
@@ -34,7 +35,7 @@ std::vector<studied_policy> pool_and_two() {
 }
 
 vgpusim::loss_results finished(const vgpusim::loss_study& study, std::size_t jobs = 1) {
-    auto results = run_loss_study(study, jobs, {});
+    auto results = run_loss_study(study, vgputraces::file_source{}, jobs, {});
     EXPECT_TRUE(results.has_value()) << results.error().message();
     return *std::move(results);
 }
@@ -88,7 +89,7 @@ TEST(loss_study, what_is_not_kept_changes_nothing) {
     plain.pods = model.path();
     vgpusim::run_config moving = plain;
     moving.policy = "ssp";
-    moving.defragment = "on_loss";
+    moving.defragment = vgpusim::defragment::on_loss;
     moving.defragment_moves_max = 1;
     moving.move_copy_s_per_gib = 1;
     moving.move_downtime_s = 5;
@@ -96,9 +97,12 @@ TEST(loss_study, what_is_not_kept_changes_nothing) {
     waiting.discipline = "fifo";
     waiting.layout_change_s = 10;
     for (const vgpusim::run_config& config : {plain, moving, waiting}) {
-        const auto loaded = vgpusim::load_model(config).value();
+        const vgputraces::file_source files;
+        vgpusim::input_reader from{files};
+        const auto loaded = vgpusim::load_model(config, from).value();
         const auto all = vgpusim::replay(config, loaded, loaded.input.nodes, {}).value().result;
-        const auto pods = vgpusim::replay(config, loaded, loaded.input.nodes, {}, vgpusim::kept_of_run::pods).value();
+        const auto pods =
+            vgpusim::replay(config, loaded, loaded.input.nodes, {}, {.kept = vgpusim::kept_of_run::pods}).value();
         EXPECT_LT(pods.ledger->bookings().size(), 1000U) << "places of bookings are used again";
         ASSERT_EQ(pods.result.times.size(), all.times.size());
         for (std::size_t i = 0; i < all.pods.size(); ++i) {
@@ -109,7 +113,7 @@ TEST(loss_study, what_is_not_kept_changes_nothing) {
         }
         EXPECT_EQ(pods.result.decisions, all.decisions);
         EXPECT_EQ(pods.result.moves.done, all.moves.done);
-        EXPECT_EQ(all.moves.done > 0, config.defragment == "on_loss");
+        EXPECT_EQ(all.moves.done > 0, config.defragment == vgpusim::defragment::on_loss);
     }
 }
 
@@ -129,7 +133,7 @@ TEST(loss_study, what_happens_to_nodes_happens_in_its_runs) {
     vgpusim::run_config missing;
     missing.events = folder / "none.csv";
     const auto study = check_loss_study(missing, loss_lists(model, {{.name = "fgd", .policy = "fgd"}})).value();
-    EXPECT_FALSE(run_loss_study(study, 1, {}));
+    EXPECT_FALSE(run_loss_study(study, vgputraces::file_source{}, 1, {}));
 }
 
 TEST(loss_study, arrivals_and_nodes_may_be_others_than_the_model_says) {
@@ -176,7 +180,8 @@ TEST(loss_study, refuses_what_does_not_go_together) {
 
 TEST(loss_study, a_model_that_is_no_good_ends_it) {
     const model_file model{"{"};
-    const auto results = run_loss_study(check_loss_study({}, loss_lists(model, pool_and_two())).value(), 2, {});
+    const auto results = run_loss_study(check_loss_study({}, loss_lists(model, pool_and_two())).value(),
+                                        vgputraces::file_source{}, 2, {});
     ASSERT_FALSE(results);
     EXPECT_NE(results.error().where.find("model.json"), std::string::npos);
 }

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "temporary_folder.hpp"
+#include "vgputraces/file_source.hpp"
 
 namespace {
 
@@ -65,7 +66,7 @@ class scenario_file : public testing::Test {
 protected:
     [[nodiscard]] vgpualloc::expected<vgpusim::scenario> read(const std::string& text) const {
         std::ofstream(path()) << text;
-        return read_scenario(path());
+        return read_scenario(path(), vgputraces::file_source{});
     }
     [[nodiscard]] std::string path() const { return folder_ / "study.json"; }
 
@@ -237,7 +238,7 @@ TEST_F(scenario_file, errors_name_the_file_and_the_place) {
 TEST_F(scenario_file, a_key_given_twice_is_refused) { EXPECT_FALSE(read(R"({"seed": 1, "seed": 2})").has_value()); }
 
 TEST_F(scenario_file, a_missing_file_is_named) {
-    const auto config = read_scenario(folder_ / "absent.json");
+    const auto config = read_scenario(folder_ / "absent.json", vgputraces::file_source{});
     ASSERT_FALSE(config.has_value());
     EXPECT_THAT(config.error().message(), HasSubstr("absent.json"));
 }

@@ -1,4 +1,5 @@
 #include "vgpusim/workload/job_mapping.hpp"
+#include "vgputraces/file_source.hpp"
 
 #include <string>
 #include <vector>
@@ -14,8 +15,9 @@ using vgpusim::mapping_rule;
 using vgputraces::trace_job;
 
 auto read(const std::string& text) {
-    std::vector<vgpusim::input_file> records;
-    return vgpusim::read_mapping(text, vgpualloc::dialect_set{}, records);
+    const vgputraces::file_source files;
+    vgpusim::input_reader from{files};
+    return vgpusim::read_mapping(text, vgpualloc::dialect_set{}, from);
 }
 
 std::string failure(const std::string& text) {

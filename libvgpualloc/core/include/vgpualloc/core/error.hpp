@@ -19,6 +19,7 @@ enum class error_code {
     unknown_name, ///< no such policy, mode, dialect, key, …
     unsupported,  ///< understood, but not possible here
     mismatch,     ///< a checksum or recorded value does not agree
+    stopped,      ///< the caller wanted the call to end early (core/stop.hpp)
 };
 
 /// One clear sentence for the user is made of the parts: "<where>: <field>: <problem>, got '<value>', expected

@@ -1,0 +1,32 @@
+// What would become of a cluster: other nodes, failures, drains, more pods, another policy.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vgpualloc/core/expected.hpp"
+#include "vgpuformats/input_source.hpp"
+#include "vgpuops/whatif/answer.hpp"
+#include "vgpusim/workload/cluster_files.hpp"
+#include "vgpusim/workload/seed.hpp"
+
+namespace vgpufacade {
+
+/// Names of inputs are those of a source; the texts of changes are those of the command line's options.
+struct whatif_question {
+    std::vector<std::string> cluster; ///< inputs with the objects
+    vgpusim::dialect_files dialects{};
+    std::vector<std::string> add_nodes{}; ///< KIND=N
+    std::vector<std::string> add_pods{};  ///< inputs with manifests
+    std::vector<std::string> templates{}; ///< inputs with Node objects
+    std::vector<std::string> failed{};    ///< NODE or NODE/DEVICE
+    std::vector<std::string> modes{};     ///< NODE=MODE
+    vgpuops::whatif::question asked{
+        .seed = vgpusim::default_seed}; ///< policies, seed, drains and the kind of node that is sought
+};
+
+/// Errors: those of the inputs and of changes that cannot be read; those of vgpuops::whatif::answer_of().
+[[nodiscard]] vgpualloc::expected<vgpuops::whatif::answer> whatif(whatif_question question,
+                                                                  const vgpuformats::input_source& source);
+
+} // namespace vgpufacade

@@ -1,0 +1,317 @@
+#include "ask_commands.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "vgpualloc/version.hpp"
+#include "vgpufacade/compare.hpp"
+#include "vgpufacade/explain.hpp"
+#include "vgpufacade/option_table.hpp"
+#include "vgpufacade/plan.hpp"
+#include "vgpufacade/simulate.hpp"
+#include "vgpufacade/validate.hpp"
+#include "vgpufacade/whatif.hpp"
+#include "vgpufacade/words.hpp"
+#include "vgpusim/study/scenario.hpp"
+
+namespace vgpufacade {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+
+namespace {
+
+error unknown_option(const std::string& name, std::string known) {
+    return {.code = error_code::unknown_name,
+            .where = "",
+            .field = "",
+            .value = name,
+            .expected = "one of the options " + std::move(known)};
+}
+
+/// How an option of a question is set.
+template <class Question>
+struct option_of {
+    std::string_view name;
+    std::function<expected<void>(Question&, const std::string& value)> set;
+};
+
+template <class Question>
+expected<Question> question_of(const named_options& options, const std::vector<option_of<Question>>& known) {
+    Question question{};
+    for (const auto& [name, value] : options) {
+        const auto option = std::ranges::find(known, std::string_view{name}, &option_of<Question>::name);
+        if (option == known.end()) {
+            std::string names;
+            for (const auto& other : known) names += (names.empty() ? "" : ", ") + std::string{other.name};
+            return unexpected(unknown_option(name, std::move(names)));
+        }
+        if (auto set = option->set(question, value); !set) return unexpected(std::move(set).error());
+    }
+    return question;
+}
+
+/// An option that sets what `field` returns of the question: a text, or one more of a list.
+template <class Question, class Field>
+option_of<Question> text_option(std::string_view name, Field field) {
+    return {name, [field](Question& question, const std::string& value) -> expected<void> {
+                auto& to = field(question);
+                if constexpr (requires { to.push_back(std::string{}); } && !requires { to.append(value); }) {
+                    to.push_back(value);
+                } else {
+                    to = value;
+                }
+                return {};
+            }};
+}
+
+template <class Question, class Field>
+option_of<Question> truth_option(std::string_view name, Field field) {
+    return {name, [name, field](Question& question, const std::string& value) -> expected<void> {
+                if (value != "true" && value != "false") {
+                    return unexpected(vgpusim::bad_setting(name, value, "true or false"));
+                }
+                field(question) = value == "true";
+                return {};
+            }};
+}
+
+/// A number of the type of the field, within a range.
+template <class Question, class Number, class Field>
+option_of<Question> number_option(std::string_view name, Number least, Number most, const char* expectation,
+                                  Field field) {
+    return {name, [=](Question& question, const std::string& value) -> expected<void> {
+                Number number{};
+                const char* const end = value.data() + value.size();
+                const auto parsed = std::from_chars(value.data(), end, number);
+                const bool fits = parsed.ec == std::errc{} && parsed.ptr == end && number >= least && number <= most;
+                if (!fits) return unexpected(vgpusim::bad_setting(name, value, expectation));
+                field(question) = number;
+                return {};
+            }};
+}
+
+template <class Question, class Field>
+option_of<Question> seed_option(Field field) {
+    return {"seed", [field](Question& question, const std::string& value) -> expected<void> {
+                const auto seed = vgpusim::parse_seed(value);
+                if (!seed) return unexpected(vgpusim::bad_setting("seed", value, vgpusim::seed_expected));
+                field(question) = *seed;
+                return {};
+            }};
+}
+
+template <class Question>
+void add_dialect_options(std::vector<option_of<Question>>& options) {
+    options.push_back(text_option<Question>("config", [](Question& q) -> auto& { return q.dialects.config; }));
+    options.push_back(text_option<Question>("catalog", [](Question& q) -> auto& { return q.dialects.catalog; }));
+}
+
+// ---- simulate, compare
+
+/// What a scenario and options, which win over it, ask for. `policies`: every value of the option policy.
+struct simulation_question {
+    simulate_options options;
+    std::vector<std::string> policies;
+};
+
+expected<simulation_question> simulation_of(const named_options& options, const vgpuformats::input_source& source) {
+    simulation_question result;
+    const auto scenario = std::ranges::find(options, "scenario", [](const auto& option) { return option.first; });
+    std::vector<std::pair<std::string, std::string>> baseline;
+    if (scenario != options.end()) {
+        auto read = vgpusim::read_scenario(scenario->second, source);
+        if (!read) return unexpected(std::move(read).error());
+        result.options.config = std::move(read->config);
+        baseline = std::move(read->baseline);
+    }
+    for (const auto& [name, value] : options) {
+        if (name == "scenario") continue;
+        if (name == "policy") result.policies.push_back(value);
+        if (auto set = set_option(result.options, name, value); !set) return unexpected(std::move(set).error());
+    }
+    if (!baseline.empty()) result.options.baseline = vgpusim::with_settings(result.options.config, baseline);
+    return result;
+}
+
+void add_warnings(reply_texts& reply, const vgpusim::loaded_input& input) {
+    for (const error& warning : input.warnings) reply.add_line("warning: " + warning.message());
+}
+
+std::string file_of(const vgpusim::named_texts& files, std::string_view name) {
+    const auto file = std::ranges::find(files, name, [](const auto& named) { return std::string_view{named.first}; });
+    return file == files.end() ? std::string{} : file->second;
+}
+
+void simulate_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
+                   const std::function<bool()>& stop) {
+    auto question = simulation_of(options, source);
+    if (!question) return reply.fail(question.error());
+    const progress follow{.stop = stop};
+    const auto outcome = simulate(source, std::move(question->options), follow);
+    if (!outcome) return reply.fail(outcome.error());
+    auto files = outcome->files(follow);
+    if (!files) return reply.fail(files.error());
+    add_warnings(reply, outcome->input());
+    reply.text = outcome_text(*outcome);
+    reply.files = *std::move(files);
+    reply.json = file_of(reply.files, "summary.json");
+}
+
+void compare_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
+                  const std::function<bool()>& stop) {
+    auto question = simulation_of(options, source);
+    if (!question) return reply.fail(question.error());
+    const progress follow{.stop = stop};
+    auto prepared = prepared_comparison::prepare(source, std::move(question->options.config),
+                                                 std::move(question->policies), follow);
+    if (!prepared) return reply.fail(prepared.error());
+    const auto outcome = std::move(*prepared).run(follow);
+    if (!outcome) return reply.fail(outcome.error());
+    add_warnings(reply, outcome->loaded);
+    reply.text = comparison_text(outcome->records);
+    reply.files = outcome->files();
+    reply.json = file_of(reply.files, vgpusim::summaries_name);
+}
+
+// ---- a cluster
+
+void explain_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source) {
+    using question = explain_question;
+    std::vector<option_of<question>> known{
+        text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
+        text_option<question>("pod", [](question& q) -> auto& { return q.pod; }),
+        text_option<question>("policy", [](question& q) -> auto& { return q.explain.policy; }),
+        text_option<question>("device_policy", [](question& q) -> auto& { return q.explain.device_policy; }),
+        seed_option<question>([](question& q) -> auto& { return q.explain.seed; }),
+        text_option<question>("scheduler_config", [](question& q) -> auto& { return q.scheduler_config; }),
+        text_option<question>("node", [](question& q) -> auto& { return q.node; }),
+        truth_option<question>("all", [](question& q) -> auto& { return q.all; })};
+    add_dialect_options(known);
+    auto asked = question_of(options, known);
+    if (!asked) return reply.fail(asked.error());
+    const auto failures = explain(*std::move(asked), source,
+                                  {.text = [&reply](std::string_view part) { reply.text += part; },
+                                   .json = [&reply](std::string_view part) { reply.json += part; }});
+    if (!failures) return reply.fail(failures.error());
+    for (const error& failure : *failures) reply.fail(failure);
+}
+
+void whatif_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source) {
+    using question = whatif_question;
+    std::vector<option_of<question>> known{
+        text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
+        text_option<question>("add_nodes", [](question& q) -> auto& { return q.add_nodes; }),
+        text_option<question>("add_pods", [](question& q) -> auto& { return q.add_pods; }),
+        text_option<question>("node_template", [](question& q) -> auto& { return q.templates; }),
+        text_option<question>("drain", [](question& q) -> auto& { return q.asked.wanted.drained; }),
+        text_option<question>("fail", [](question& q) -> auto& { return q.failed; }),
+        text_option<question>("set_mode", [](question& q) -> auto& { return q.modes; }),
+        text_option<question>("policy", [](question& q) -> auto& { return q.asked.policy; }),
+        text_option<question>("device_policy", [](question& q) -> auto& { return q.asked.device_policy; }),
+        seed_option<question>([](question& q) -> auto& { return q.asked.seed; }),
+        text_option<question>("find_nodes", [](question& q) -> auto& { return q.asked.find_kind; })};
+    add_dialect_options(known);
+    auto asked = question_of(options, known);
+    if (!asked) return reply.fail(asked.error());
+    const auto answer = whatif(*std::move(asked), source);
+    if (!answer) return reply.fail(answer.error());
+    reply.text = vgpuops::whatif::answer_text(*answer);
+    reply.json = vgpuops::whatif::answer_json(*answer);
+    reply.files = {{"whatif.json", reply.json}, {"whatif.txt", reply.text}};
+}
+
+void plan_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source) {
+    using question = plan_question;
+    constexpr double seconds_max = 1e9;
+    constexpr const char* seconds = "seconds from 0 to 1000000000";
+    std::vector<option_of<question>> known{
+        text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
+        text_option<question>("pod", [](question& q) -> auto& { return q.pod; }),
+        text_option<question>("add_pod", [](question& q) -> auto& { return q.added_pod; }),
+        {"consolidate",
+         [](question& q, const std::string& value) -> expected<void> {
+             if (value != "devices" && value != "nodes") {
+                 return unexpected(vgpusim::bad_setting("consolidate", value, "devices or nodes"));
+             }
+             q.consolidated = value;
+             return {};
+         }},
+        number_option<question>("moves", std::int64_t{0}, std::int64_t{100'000}, "a whole number from 0 to 100000",
+                                [](question& q) -> auto& { return q.asked.budget.moves_max; }),
+        number_option<question>("downtime_s", 0.0, seconds_max, seconds,
+                                [](question& q) -> auto& { return q.downtime_s; }),
+        number_option<question>("move_s", 0.0, seconds_max, seconds, [](question& q) -> auto& { return q.move_s; }),
+        number_option<question>("copy_s_per_gib", 0.0, seconds_max, seconds,
+                                [](question& q) -> auto& { return q.copy_s_per_gib; }),
+        number_option<question>("steps", std::int64_t{1}, std::int64_t{1'000'000'000},
+                                "a whole number from 1 to 1000000000",
+                                [](question& q) -> auto& {
+                                    q.steps_given = true;
+                                    return q.asked.budget.steps_max;
+                                }),
+        text_option<question>("keep_namespace", [](question& q) -> auto& { return q.asked.movable.namespaces_kept; }),
+        text_option<question>("movable_label", [](question& q) -> auto& { return q.labels; }),
+        truth_option<question>("move_bare_pods",
+                               [](question& q) -> auto& { return q.asked.movable.without_controller; })};
+    add_dialect_options(known);
+    auto asked = question_of(options, known);
+    if (!asked) return reply.fail(asked.error());
+    const auto answer = plan_moves(*std::move(asked), source);
+    if (!answer) return reply.fail(answer.error());
+    reply.text = vgpuops::whatif::moves_text(*answer);
+    reply.json = vgpuops::whatif::moves_json(*answer);
+}
+
+void validate_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source) {
+    using question = validate_question;
+    std::vector<option_of<question>> known{
+        text_option<question>("files", [](question& q) -> auto& { return q.files; }),
+        text_option<question>("scheduler_config", [](question& q) -> auto& { return q.scheduler_config; })};
+    add_dialect_options(known);
+    const auto asked = question_of(options, known);
+    if (!asked) return reply.fail(asked.error());
+    const auto result = validate(*asked, source);
+    if (!result) return reply.fail(result.error());
+    reply.text = validation_text(*result);
+    reply.json = validation_json(*result);
+    if (result->errors == 0) return;
+    reply.code = code_bad_input;
+    reply.add_line(complaint_of(*result));
+}
+
+} // namespace
+
+reply_texts answer_to(std::string_view command, const named_options& options, const vgpuformats::input_source& source,
+                      const std::function<bool()>& stop) {
+    reply_texts reply;
+    if (command == "simulate") {
+        simulate_into(reply, options, source, stop);
+    } else if (command == "compare") {
+        compare_into(reply, options, source, stop);
+    } else if (command == "explain") {
+        explain_into(reply, options, source);
+    } else if (command == "whatif") {
+        whatif_into(reply, options, source);
+    } else if (command == "plan") {
+        plan_into(reply, options, source);
+    } else if (command == "validate") {
+        validate_into(reply, options, source);
+    } else if (command == "options") {
+        reply.text = option_table_text();
+        reply.json = option_table_json();
+    } else {
+        reply.fail({.code = error_code::unknown_name,
+                    .where = "",
+                    .field = "command",
+                    .value = std::string{command},
+                    .expected = "one of simulate, compare, explain, whatif, plan, validate, options"});
+    }
+    return reply;
+}
+
+} // namespace vgpufacade

@@ -1,0 +1,27 @@
+// What a finished simulation is made of.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "vgpufacade/simulate.hpp"
+
+namespace vgpufacade {
+
+struct finished_run {
+    vgpusim::loaded_input loaded;
+    vgpusim::run_record record;
+};
+
+struct simulation_outcome::finished {
+    finished_run run;
+    std::optional<finished_run> baseline;
+    std::string answer;
+};
+
+/// The tables of a run.
+[[nodiscard]] table pods_table(const finished_run& run);
+[[nodiscard]] table timeseries_table(const finished_run& run);
+[[nodiscard]] table summary_table(const vgpuformats::document& summary);
+
+} // namespace vgpufacade

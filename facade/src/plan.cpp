@@ -1,0 +1,126 @@
+#include "vgpufacade/plan.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "vgpuformats/some_names.hpp"
+#include "vgpusim/study/solver.hpp"
+
+namespace vgpufacade {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+using vgpusim::input_reader;
+namespace kube = vgpualloc::kube;
+namespace plan = vgpualloc::plan;
+
+namespace {
+
+error bad(error_code code, const std::string& option, const std::string& value, std::string expected_text) {
+    return {.code = code, .where = option, .field = "", .value = value, .expected = std::move(expected_text)};
+}
+
+vgpualloc::ticks ticks_of(double seconds, double per = 1.0) {
+    return vgpualloc::ticks{std::llround(seconds * static_cast<double>(vgpualloc::ticks_per_second.count()) / per)};
+}
+
+expected<void> read_options(plan_question& chosen) {
+    const int questions = static_cast<int>(!chosen.pod.empty()) + static_cast<int>(!chosen.added_pod.empty()) +
+                          static_cast<int>(!chosen.consolidated.empty());
+    if (questions != 1) {
+        return unexpected(bad(questions == 0 ? error_code::missing : error_code::mismatch, "plan", "",
+                              "one of --pod, --add-pod and --consolidate"));
+    }
+    for (const std::string& text : chosen.labels) {
+        const auto equals = text.find('=');
+        if (equals == std::string::npos || equals == 0) {
+            return unexpected(bad(error_code::malformed, "--movable-label", text, "KEY=VALUE"));
+        }
+        chosen.asked.movable.labels.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+    if (chosen.downtime_s) chosen.asked.budget.downtime_max = ticks_of(*chosen.downtime_s);
+    constexpr std::int64_t consolidation_steps = 250; // times as many: it looks at every node and packs all pods anew
+    if (!chosen.steps_given && !chosen.consolidated.empty()) chosen.asked.budget.steps_max *= consolidation_steps;
+    if (chosen.move_s) chosen.asked.costs.downtime_per_move = ticks_of(*chosen.move_s);
+    if (chosen.copy_s_per_gib) chosen.asked.costs.copy_per_mib = ticks_of(*chosen.copy_s_per_gib, 1024.0);
+    return {};
+}
+
+/// The pod that waits under that name.
+expected<kube::snapshot_pod> pending_pod(const kube::snapshot& state, const std::string& name) {
+    const auto is_named = [&name](const kube::snapshot_pod& pod) {
+        return name == pod.full_name() || name == pod.name;
+    };
+    std::vector<const kube::snapshot_pod*> matches;
+    std::vector<std::string> names;
+    for (const kube::snapshot_pod& pod : state.pending) {
+        if (is_named(pod)) matches.push_back(&pod);
+        names.push_back(pod.full_name());
+    }
+    if (matches.size() == 1) return *matches.front();
+    if (matches.size() > 1) {
+        return unexpected(bad(error_code::unknown_name, "--pod", name,
+                              "one pod of that name, with its namespace: " +
+                                  vgpuformats::some_of(matches, [](const auto* pod) { return pod->full_name(); })));
+    }
+    for (const kube::bound_pod& bound : state.bound) {
+        if (!is_named(bound.pod)) continue;
+        return unexpected(bad(error_code::unknown_name, "--pod", name,
+                              "a pod that waits; this one is on node " + state.nodes().nodes[bound.node.at()].name +
+                                  " already (pending: " + vgpuformats::some_of(names) + ")"));
+    }
+    return unexpected(
+        bad(error_code::unknown_name, "--pod", name, "a pending pod of the cluster: " + vgpuformats::some_of(names)));
+}
+
+/// The only pod, or template of pods, of a file.
+expected<kube::snapshot_pod> pod_of_file(const std::string& path, const vgpualloc::dialect_set& dialects,
+                                         input_reader& from) {
+    const auto objects = load_objects({path}, from);
+    if (!objects) return unexpected(objects.error());
+    std::vector<const kube::manifest*> with_pods;
+    for (const kube::manifest& object : *objects) {
+        if (!object.problems.empty()) return unexpected(object.problems.front());
+        if (object.pod) with_pods.push_back(&object);
+    }
+    if (with_pods.size() != 1) {
+        return unexpected(bad(error_code::malformed, "--add-pod", path,
+                              "one object that is or makes a pod; the file has " + std::to_string(with_pods.size())));
+    }
+    return kube::read_snapshot_pod(*with_pods.front(), dialects);
+}
+
+} // namespace
+
+expected<vgpuops::whatif::moves_answer> plan_moves(plan_question chosen, const vgpuformats::input_source& source) {
+    if (auto read = read_options(chosen); !read) return unexpected(read.error());
+    input_reader from{source};
+    auto config = load_dialects(chosen.dialects, from);
+    if (!config) return unexpected(config.error());
+    const auto objects = load_objects(chosen.cluster, from);
+    if (!objects) return unexpected(objects.error());
+    auto state = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)});
+    if (!state) return unexpected(state.error());
+    expected<kube::snapshot_pod> pod{kube::snapshot_pod{}};
+    if (!chosen.pod.empty()) pod = pending_pod(*state, chosen.pod);
+    if (!chosen.added_pod.empty()) pod = pod_of_file(chosen.added_pod, state->dialects, from);
+    if (!pod) return unexpected(pod.error());
+
+    std::unique_ptr<plan::lp_solver> solver; // a build without one has the bound by amounts
+    if (!chosen.consolidated.empty()) solver = vgpusim::find_solver("plan").value_or(nullptr);
+    chosen.asked.solver = solver.get();
+    const auto begin = std::chrono::steady_clock::now();
+    const auto unit = chosen.consolidated == "nodes" ? plan::emptied_unit::node : plan::emptied_unit::device;
+    auto answered = chosen.consolidated.empty() ? vgpuops::whatif::plan_room(*state, *objects, *pod, chosen.asked)
+                                                : vgpuops::whatif::plan_emptying(*state, *objects, unit, chosen.asked);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    if (answered) answered->plan_s = passed.count();
+    return answered;
+}
+
+} // namespace vgpufacade

@@ -1,0 +1,109 @@
+#include "vgpufacade/whatif.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace vgpufacade {
+
+using vgpualloc::error;
+using vgpualloc::error_code;
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+using vgpusim::input_reader;
+
+namespace {
+
+error malformed(const std::string& option, const std::string& value, const std::string& expected_text) {
+    return {.code = error_code::malformed, .where = option, .field = "", .value = value, .expected = expected_text};
+}
+
+/// The two sides of the last '=' of a text.
+expected<std::pair<std::string, std::string>> sides_of(const std::string& option, const std::string& text,
+                                                       const std::string& expected_text) {
+    const auto equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+        return unexpected(malformed(option, text, expected_text));
+    }
+    return std::pair{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+expected<void> read_changes(whatif_question& chosen) {
+    auto& wanted = chosen.asked.wanted;
+    std::int64_t nodes_added = 0;
+    for (const std::string& text : chosen.add_nodes) {
+        const auto sides = sides_of("--add-nodes", text, "KIND=N");
+        if (!sides) return unexpected(sides.error());
+        const std::string& digits = sides->second;
+        vgpuops::whatif::node_addition entry{.kind = sides->first};
+        const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), entry.nodes);
+        const bool whole = parsed.ec == std::errc{} && parsed.ptr == digits.data() + digits.size();
+        if (!whole || entry.nodes < 0 || entry.nodes > vgpuops::whatif::nodes_added_max - nodes_added) {
+            return unexpected(
+                malformed("--add-nodes", text,
+                          fmt::format("KIND=N, with at most {} nodes in all", vgpuops::whatif::nodes_added_max)));
+        }
+        nodes_added += entry.nodes;
+        wanted.added_nodes.push_back(std::move(entry));
+    }
+    for (const std::string& text : chosen.failed) {
+        const auto slash = text.find('/');
+        if (slash == 0 || (slash != std::string::npos && slash + 1 == text.size())) {
+            return unexpected(malformed("--fail", text, "NODE or NODE/DEVICE"));
+        }
+        wanted.failed.push_back({.node = text.substr(0, slash),
+                                 .device = slash == std::string::npos ? std::string{} : text.substr(slash + 1)});
+    }
+    for (const std::string& text : chosen.modes) {
+        const auto sides = sides_of("--set-mode", text, "NODE=MODE");
+        if (!sides) return unexpected(sides.error());
+        wanted.modes.push_back({.node = sides->first, .mode = sides->second});
+    }
+    return {};
+}
+
+/// The objects of files that are to have pods. What of them cannot be read is an error here: it was written to be
+/// tried.
+expected<void> read_added_pods(whatif_question& chosen, input_reader& from) {
+    auto objects = load_objects(chosen.add_pods, from);
+    if (!objects) return unexpected(objects.error());
+    std::string kinds;
+    bool has_pods = false;
+    for (const auto& object : *objects) {
+        kinds += (kinds.empty() ? "" : ", ") + object.kind;
+        if (!object.problems.empty()) return unexpected(object.problems.front());
+        has_pods = has_pods || object.pod.has_value();
+    }
+    if (!has_pods && !chosen.add_pods.empty()) {
+        return unexpected(error{.code = error_code::missing,
+                                .where = "--add-pods",
+                                .field = "",
+                                .value = kinds,
+                                .expected = "a Pod, or an object with a template for pods that is read here"});
+    }
+    chosen.asked.wanted.added_pods = *std::move(objects);
+    return {};
+}
+
+} // namespace
+
+expected<vgpuops::whatif::answer> whatif(whatif_question chosen, const vgpuformats::input_source& source) {
+    if (auto read = read_changes(chosen); !read) return unexpected(read.error());
+    input_reader from{source};
+    auto catalog = load_catalog(chosen.dialects.catalog, from);
+    if (!catalog) return unexpected(catalog.error());
+    auto config = load_dialects(*catalog, chosen.dialects.config, from);
+    if (!config) return unexpected(config.error());
+    chosen.asked.catalog = *std::move(catalog);
+    const auto objects = load_objects(chosen.cluster, from);
+    if (!objects) return unexpected(objects.error());
+    if (auto read = read_added_pods(chosen, from); !read) return unexpected(read.error());
+    auto templates = load_objects(chosen.templates, from);
+    if (!templates) return unexpected(templates.error());
+    chosen.asked.templates = *std::move(templates);
+    return vgpuops::whatif::answer_of(*objects, vgpualloc::dialect_set{*std::move(config)}, chosen.asked);
+}
+
+} // namespace vgpufacade

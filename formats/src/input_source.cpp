@@ -1,0 +1,29 @@
+#include "vgpuformats/input_source.hpp"
+
+#include <filesystem>
+#include <utility>
+
+namespace vgpuformats {
+
+vgpualloc::expected<input_text> memory_source::read(const std::string& name, const input_options& options) const {
+    const auto input = inputs_.find(name);
+    if (input == inputs_.end()) {
+        return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::missing,
+                                                      .where = name,
+                                                      .field = "",
+                                                      .value = "",
+                                                      .expected = "missing; expected an input of that name"});
+    }
+    if (const auto* const columns = std::get_if<const column_table*>(&input->second)) {
+        return input_text{.name = name, .text = {}, .sha256 = {}, .table = *columns};
+    }
+    return text_of_bytes(std::string{std::get<std::string_view>(input->second)}, name, options);
+}
+
+std::string memory_source::resolve_from(const std::string& from, const std::string& name) const {
+    if (name.empty()) return name;
+    const std::string beside = (std::filesystem::path{from}.parent_path() / name).lexically_normal().string();
+    return has(beside) ? beside : name;
+}
+
+} // namespace vgpuformats
