@@ -5,7 +5,7 @@ import re
 from arrows import LAYERS, SIMULATOR, closure
 from source import Finding
 
-FOLDERS = ("libvgpualloc/", "formats/", "traces/", "conformance/", "operations/", "simulator/")
+FOLDERS = ("libvgpualloc/", "formats/", "traces/", "conformance/", "operations/", "simulator/", "facade/")
 # target -> the parts of which one has to be seen
 TARGETS = {
     **{name: parts for layer, parts in LAYERS.items() for name in (f"vgpualloc_{layer}", f"vgpualloc::{layer}")},
@@ -16,6 +16,7 @@ TARGETS = {
     "vgpuformats": ["formats"], "vgputraces": ["traces"], "vgpufetch": ["fetch"], "vgpureport": ["report"],
     "vgpuconformance": ["conformance"], "vgpuops": ["operations"],
     "vgpusim_base": SIMULATOR, "vgpusim_solver": ["study"], "vgpusim_core": SIMULATOR,
+    "vgpufacade_base": ["facade"], "vgpufacade": ["facade"],
     "vgpusim": ["cli"], "vgpusim_without_extras": ["cli"],
 }
 NOT_PARTS = {"vgpualloc", "vgpualloc_internals", "vgpualloc_highs"}  # the umbrella itself, tests, a third party's library
