@@ -28,8 +28,10 @@ public:
     explicit left_to_the_caller(undecided_jobs& undecided) : undecided_{&undecided} {}
 
     [[nodiscard]] bool keeps_waiting() const noexcept override { return false; }
-    void on_arrival(std::uint32_t job, vgpusim::simulation& /*run*/) override { undecided_->jobs.push_back(job); }
-    void pass(vgpusim::simulation& /*run*/) override { undecided_->pass_reached = true; }
+    void on_arrival(std::uint32_t job, vgpusim::scheduling_context& /*run*/) override {
+        undecided_->jobs.push_back(job);
+    }
+    void pass(vgpusim::scheduling_context& /*run*/) override { undecided_->pass_reached = true; }
 
 private:
     undecided_jobs* undecided_;

@@ -50,7 +50,7 @@ int run(const options& chosen) {
     return exit_done;
 }
 
-void add_which_pods(CLI::App& command, kube::mobility& movable, std::vector<std::string>& labels) {
+void add_which_pods(CLI::App& command, vgpualloc::kube::mobility& movable, std::vector<std::string>& labels) {
     command
         .add_option("--keep-namespace", movable.namespaces_kept,
                     "Pods of this namespace stay where they are; repeatable")

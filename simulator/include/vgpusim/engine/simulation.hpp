@@ -187,6 +187,7 @@ class simulation final : public scheduling_context, private vgpualloc::plan::mov
 public:
     /// Called now and then with the number of arrivals handled.
     using progress = std::function<void(std::size_t)>;
+    using scheduling_context::book;
 
     simulation(const simulation_input& input, vgpualloc::ledger& book, vgpualloc::allocator& alloc, discipline& rules,
                std::shared_ptr<vgpualloc::fragmentation_model> fragmentation, simulation_options options);
