@@ -52,8 +52,8 @@ class TutorialTest(CliTest):
         self.assertEqual(sum(command[:2] == ["cmake", "--build"] for command in commands), 2)
         self.assertIn(["cmake", "--preset", "debug"], commands)
         self.assertIn("unit_policy", block)
-        modules = (SOURCE / "tests" / "unit" / "CMakeLists.txt").read_text()
-        self.assertRegex(modules, r"foreach\(module [^)]*\bpolicy\b")
+        modules = (SOURCE / "tests" / "VgaTests.cmake").read_text()
+        self.assertRegex(modules, r"set\(vgpualloc_tests_core [^)]*\bpolicy\b")
         for preset in re.findall(r"--preset (\w+)", section):
             self.assertIn(preset, presets)
         ours = [command[1:] for command in commands if command[0].endswith("/vgpusim")]
