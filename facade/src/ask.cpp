@@ -15,7 +15,22 @@ namespace {
 
 std::string_view text_or_empty(const char* text) { return text == nullptr ? std::string_view{} : text; }
 
+/// What of a question is NULL and may not be; null: nothing.
+const char* missing_in(const vgpu_question& question) {
+    if (question.options == nullptr && question.option_count > 0) return "options";
+    if (question.texts == nullptr && question.text_count > 0) return "texts";
+    for (std::size_t i = 0; i < question.text_count; ++i) {
+        if (question.texts[i].data == nullptr && question.texts[i].size > 0) return "texts[].data";
+    }
+    return nullptr;
+}
+
 vgpufacade::reply_texts answered(const vgpu_question& question) {
+    if (const char* const missing = missing_in(question)) {
+        vgpufacade::reply_texts reply;
+        reply.fail({vgpualloc::error_code::missing, "question", missing, "", "a pointer that is not NULL"});
+        return reply;
+    }
     vgpuformats::memory_source source;
     for (std::size_t i = 0; i < question.text_count; ++i) {
         const vgpu_named_text& text = question.texts[i];

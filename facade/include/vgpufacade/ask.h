@@ -5,7 +5,8 @@
  * Ownership. Everything in a question belongs to the caller and is read during the call only. The reply belongs to the
  * library; its texts live until vgpu_reply_free. Texts end with NUL, which their size does not count.
  *
- * Nothing is thrown across this interface. */
+ * Nothing is thrown across this interface. A NULL where there has to be something is an error of the reply; other wrong
+ * pointers are not detected. */
 #ifndef VGPUFACADE_ASK_H
 #define VGPUFACADE_ASK_H
 

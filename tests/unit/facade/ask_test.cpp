@@ -51,6 +51,24 @@ std::string in_tree(const std::string& path) {
 
 texts lists() { return {{"n", facade_test::node_list}, {"p", facade_test::pod_list}}; }
 
+TEST(ask, null_where_something_has_to_be_is_an_error) {
+    vgpu_question question{};
+    question.struct_size = sizeof question;
+    question.command = "options";
+    question.option_count = 1;
+    const reply_pointer without_options{vgpu_ask(&question)};
+    EXPECT_EQ(vgpu_reply_code(without_options.get()), 2);
+    EXPECT_EQ(errors_of(without_options), "vgpusim: question: options: a pointer that is not NULL\n");
+    question.option_count = 0;
+    const vgpu_named_text text{.name = "n", .data = nullptr, .size = 3};
+    question.texts = &text;
+    question.text_count = 1;
+    EXPECT_EQ(vgpu_reply_code(reply_pointer{vgpu_ask(&question)}.get()), 2);
+    question.struct_size = 1;
+    EXPECT_EQ(vgpu_ask(&question), nullptr);
+    EXPECT_EQ(vgpu_ask(nullptr), nullptr);
+}
+
 TEST(ask, simulates_and_compares) {
     const auto one = ask("simulate", {{"nodes", "n"}, {"pods", "p"}, {"policy", "spread"}}, lists());
     EXPECT_EQ(vgpu_reply_code(one.get()), 0) << errors_of(one);
