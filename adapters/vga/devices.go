@@ -31,7 +31,7 @@ type LayoutRequest struct {
 // SetService takes a device, named by its uuid, out of service or puts it back.
 func (c *Cluster) SetService(node Node, device string, service Service) error {
 	return c.do(func(call *call) C.vga_status {
-		return C.vga_set_service(c.handle, C.uint32_t(node), call.text(device), C.vga_service(service), &call.why)
+		return C.vga_set_service(c.handle, C.uint32_t(node), call.text(device), C.uint32_t(service), &call.why)
 	})
 }
 

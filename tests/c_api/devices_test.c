@@ -55,7 +55,7 @@ static void an_order_stays_whatever_objects_say(void) {
     CHECK(vga_set_service(cluster, 0, "", VGA_DRAINING, &why) == VGA_BAD_INPUT);
     CHECK(vga_set_service(cluster, 7, "GPU-shared", VGA_DRAINING, &why) == VGA_UNKNOWN_NODE);
     CHECK(vga_set_service(cluster, 0, NULL, VGA_DRAINING, &why) == VGA_BAD_ARGUMENT);
-    CHECK(vga_set_service(cluster, 0, "GPU-shared", (vga_service)4, &why) == VGA_BAD_ARGUMENT);
+    CHECK(vga_set_service(cluster, 0, "GPU-shared", 4, &why) == VGA_BAD_ARGUMENT);
     CHECK(vga_set_service(NULL, 0, "GPU-shared", VGA_DRAINING, &why) == VGA_BAD_ARGUMENT);
     CHECK(vga_get_service(cluster, 0, "GPU-shared", NULL, &why) == VGA_BAD_ARGUMENT);
     CHECK(vga_get_service(cluster, 0, "GPU-none", &service, &why) == VGA_BAD_INPUT);

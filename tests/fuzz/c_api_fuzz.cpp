@@ -212,13 +212,13 @@ private:
     }
     void set_service(std::uint32_t where) {
         const std::string device = device_name(where);
-        const auto service = static_cast<vga_service>(bytes_.below(5));
+        const auto service = static_cast<std::uint32_t>(bytes_.below(5));
         const vga_status set = checked(vga_set_service(main(), where, device.c_str(), service, why()), why_);
         vga_service now = VGA_IN_SERVICE;
         const vga_status read = vga_get_service(main(), where, device.c_str(), &now, nullptr);
         require(set != VGA_OK || read == VGA_OK, "a device that was ordered something is there");
         const bool is_order = service == VGA_DRAINING || service == VGA_RECONFIGURING;
-        require(set != VGA_OK || !is_order || now == service, "an order holds");
+        require(set != VGA_OK || !is_order || static_cast<std::uint32_t>(now) == service, "an order holds");
     }
     void note_layout(std::uint32_t where) {
         static const std::vector<const char*> known{"1g.5gb@0",  "1g.5gb@1",  "1g.5gb@6",  "2g.10gb@2",

@@ -148,12 +148,10 @@ operate::room_options room_options_of(const vga_room_options* given) {
 
 extern "C" {
 
-vga_status vga_set_service(vga_cluster* cluster, uint32_t node, const char* device, vga_service service,
-                           vga_text* why) {
+vga_status vga_set_service(vga_cluster* cluster, uint32_t node, const char* device, uint32_t service, vga_text* why) {
     return on_device(cluster, node, device, why, [&](live_cluster& live, node_index where) {
-        const auto number = static_cast<std::size_t>(service);
-        if (number >= services.size()) return refuse(VGA_BAD_ARGUMENT, why, "service: one that is not known");
-        const auto changed = live.set_service(where, device, services[number]);
+        if (service >= services.size()) return refuse(VGA_BAD_ARGUMENT, why, "service: one that is not known");
+        const auto changed = live.set_service(where, device, services[service]);
         return changed ? VGA_OK : refuse_input(why, changed.error());
     });
 }
