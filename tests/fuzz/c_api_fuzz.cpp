@@ -218,7 +218,7 @@ private:
         const vga_status read = vga_get_service(main(), where, device.c_str(), &now, nullptr);
         require(set != VGA_OK || read == VGA_OK, "a device that was ordered something is there");
         const bool is_order = service == VGA_DRAINING || service == VGA_RECONFIGURING;
-        require(set != VGA_OK || !is_order || static_cast<std::uint32_t>(now) == service, "an order holds");
+        require(set != VGA_OK || !is_order || now != VGA_IN_SERVICE, "a device that was ordered out takes nothing new");
     }
     void note_layout(std::uint32_t where) {
         static const std::vector<const char*> known{"1g.5gb@0",  "1g.5gb@1",  "1g.5gb@6",  "2g.10gb@2",

@@ -261,8 +261,9 @@ typedef enum vga_service {
 
 /** Takes a device out of service or puts it back; `service` is a vga_service. VGA_DRAINING and VGA_RECONFIGURING stay,
  * whatever objects say, until this call ends them or the node goes; with VGA_IN_SERVICE the device is as its node's
- * object says. That it has failed holds until that object changes. Errors: VGA_UNKNOWN_NODE, VGA_BAD_INPUT,
- * VGA_BAD_ARGUMENT for another number. */
+ * object says. That it has failed holds until that object changes. A device that its node registers no longer, or
+ * otherwise, and that pods keep, takes nothing new whatever is ordered: it goes or changes with the last of them.
+ * Errors: VGA_UNKNOWN_NODE, VGA_BAD_INPUT, VGA_BAD_ARGUMENT for another number. */
 VGA_API vga_status vga_set_service(vga_cluster* cluster, uint32_t node, const char* device, uint32_t service,
                                    vga_text* why);
 VGA_API vga_status vga_get_service(vga_cluster* cluster, uint32_t node, const char* device, vga_service* service,

@@ -120,7 +120,8 @@ public:
     /// Takes a device out of service, or puts it back: draining keeps what it has and gets nothing new; reconfiguring
     /// is the same while its layout is changed. These two stay, whatever objects say, until this call ends them or the
     /// node goes; with in_service a device is as its node's object says, healthy or failed. That it has failed holds
-    /// until the node's object changes. False if it was in that state. Errors: those of find_device().
+    /// until the node's object changes. A device that its node registers no longer, or otherwise, and that pods keep,
+    /// takes nothing new whatever is ordered. False if nothing has changed. Errors: those of find_device().
     [[nodiscard]] expected<bool> set_service(node_index where, std::string_view uuid, service_state service);
 
     // ---- pods
