@@ -192,9 +192,9 @@ void explain_into(reply_texts& reply, const named_options& options, const vgpufo
         text_option<question>("node", [](question& q) -> auto& { return q.node; }),
         truth_option<question>("all", [](question& q) -> auto& { return q.all; })};
     add_dialect_options(known);
-    auto asked = question_of(options, known);
-    if (!asked) return reply.fail(asked.error());
-    const auto failures = explain(*std::move(asked), source,
+    auto chosen = question_of(options, known);
+    if (!chosen) return reply.fail(chosen.error());
+    const auto failures = explain(*std::move(chosen), source,
                                   {.text = [&reply](std::string_view part) { reply.text += part; },
                                    .json = [&reply](std::string_view part) { reply.json += part; }});
     if (!failures) return reply.fail(failures.error());
@@ -216,9 +216,9 @@ void whatif_into(reply_texts& reply, const named_options& options, const vgpufor
         seed_option<question>([](question& q) -> auto& { return q.asked.seed; }),
         text_option<question>("find_nodes", [](question& q) -> auto& { return q.asked.find_kind; })};
     add_dialect_options(known);
-    auto asked = question_of(options, known);
-    if (!asked) return reply.fail(asked.error());
-    const auto answer = whatif(*std::move(asked), source);
+    auto chosen = question_of(options, known);
+    if (!chosen) return reply.fail(chosen.error());
+    const auto answer = whatif(*std::move(chosen), source);
     if (!answer) return reply.fail(answer.error());
     reply.text = vgpuops::whatif::answer_text(*answer);
     reply.json = vgpuops::whatif::answer_json(*answer);
@@ -259,9 +259,9 @@ void plan_into(reply_texts& reply, const named_options& options, const vgpuforma
         truth_option<question>("move_bare_pods",
                                [](question& q) -> auto& { return q.asked.movable.without_controller; })};
     add_dialect_options(known);
-    auto asked = question_of(options, known);
-    if (!asked) return reply.fail(asked.error());
-    const auto answer = plan_moves(*std::move(asked), source);
+    auto chosen = question_of(options, known);
+    if (!chosen) return reply.fail(chosen.error());
+    const auto answer = plan_moves(*std::move(chosen), source);
     if (!answer) return reply.fail(answer.error());
     reply.text = vgpuops::whatif::moves_text(*answer);
     reply.json = vgpuops::whatif::moves_json(*answer);
@@ -273,9 +273,9 @@ void validate_into(reply_texts& reply, const named_options& options, const vgpuf
         text_option<question>("files", [](question& q) -> auto& { return q.files; }),
         text_option<question>("scheduler_config", [](question& q) -> auto& { return q.scheduler_config; })};
     add_dialect_options(known);
-    const auto asked = question_of(options, known);
-    if (!asked) return reply.fail(asked.error());
-    const auto result = validate(*asked, source);
+    const auto chosen = question_of(options, known);
+    if (!chosen) return reply.fail(chosen.error());
+    const auto result = validate(*chosen, source);
     if (!result) return reply.fail(result.error());
     reply.text = validation_text(*result);
     reply.json = validation_json(*result);

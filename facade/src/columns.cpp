@@ -17,8 +17,8 @@ std::string_view column::text(std::size_t row) const {
 }
 
 const column* table::find(std::string_view name) const noexcept {
-    const auto found = std::ranges::find(columns, name, &column::name);
-    return found == columns.end() ? nullptr : &*found;
+    const auto position = std::ranges::find(columns, name, &column::name);
+    return position == columns.end() ? nullptr : &*position;
 }
 
 } // namespace vgpufacade

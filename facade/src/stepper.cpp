@@ -78,19 +78,19 @@ expected<stepper> stepper::begin(prepared_simulation prepared) {
     if (options.config.discipline != vgpusim::run_config{}.discipline) {
         return unexpected(not_in_steps("discipline", options.config.discipline));
     }
-    auto made = std::make_unique<state>();
-    made->options = std::move(options);
-    made->loaded = std::move(prepared.loaded_);
-    vgpualloc::cluster nodes = std::move(made->loaded.input.nodes);
+    auto begun_state = std::make_unique<state>();
+    begun_state->options = std::move(options);
+    begun_state->loaded = std::move(prepared.loaded_);
+    vgpualloc::cluster nodes = std::move(begun_state->loaded.input.nodes);
     auto run = vgpusim::started_run::begin(
-        made->options.config, made->loaded, std::move(nodes),
-        {.make_policies = made->options.make_policies, .make_discipline = [&undecided = made->undecided] {
+        begun_state->options.config, begun_state->loaded, std::move(nodes),
+        {.make_policies = begun_state->options.make_policies, .make_discipline = [&undecided = begun_state->undecided] {
              return std::make_unique<left_to_the_caller>(undecided);
          }});
     if (!run) return unexpected(std::move(run).error());
-    made->run = *std::move(run);
-    made->loop().begin();
-    return stepper{std::move(made)};
+    begun_state->run = *std::move(run);
+    begun_state->loop().begin();
+    return stepper{std::move(begun_state)};
 }
 
 std::optional<pending_job> stepper::next() {

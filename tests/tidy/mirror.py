@@ -77,7 +77,7 @@ HOLDS = {
         "compat/volcano/config", "compat/volcano/device", "compat/volcano/quirks", "compat/volcano/scheduler"],
     "tests/unit/compat/volcano_vgpu_test.cpp": ["compat/volcano/vgpu"],
     # what users see of these is compared byte for byte on the command line
-    "tests/cli/plan_test.py": ["vgpuops/whatif/idle_words", "vgpuops/whatif/moves", "vgpufacade/plan"],
+    "tests/cli/plan_test.py": ["vgpuops/whatif/idle_words", "vgpuops/whatif/moves", "vgpufacade/plan", "explain/named_place"],
     "tests/cli/transition_test.py": ["vgpuops/transition/transition_words"],
     "tests/cli/validate_test.py": ["explain/validate", "vgpufacade/validate"],
     "tests/cli/whatif_test.py": ["vgpufacade/whatif"],

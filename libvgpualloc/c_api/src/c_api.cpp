@@ -36,6 +36,7 @@ using vgpualloc::rejection_code;
 using vgpualloc::rejection_detail;
 using vgpualloc::c_api::give_text;
 using vgpualloc::c_api::guarded;
+using vgpualloc::c_api::is_known_item;
 using vgpualloc::c_api::is_known_size;
 using vgpualloc::c_api::on;
 using vgpualloc::c_api::outside_trials;
@@ -105,16 +106,13 @@ vga_status pod_call(vga_cluster* cluster, const char* uid, vga_text* why,
     });
 }
 
-/// The answers that some header so far knows are of one size.
-bool is_known_answer(std::size_t answer_size) { return answer_size == sizeof(vga_answer); }
-
 /// Writes every node's answer to a pod; `ask(live, write)` hands them over in the order of the nodes.
 template <class Ask>
 vga_status write_answers(vga_cluster* cluster, const char* uid, vga_answer* answers, size_t answer_size,
                          size_t capacity, size_t* count, vga_text* why, Ask&& ask) {
     return on(cluster, why, [&](live_cluster& live) {
         if (uid == nullptr || count == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "uid or count is NULL");
-        if (!is_known_answer(answer_size)) return wrong_item_size<vga_answer>("answers", answer_size, why);
+        if (!is_known_item<vga_answer>(answer_size)) return wrong_item_size<vga_answer>("answers", answer_size, why);
         *count = live.book().nodes().nodes.size();
         if (capacity < *count || (answers == nullptr && *count > 0)) {
             return refuse(VGA_TOO_SMALL, why, "there are more nodes than answers have room for");
@@ -312,7 +310,7 @@ vga_status vga_ask_without_sized(vga_cluster* cluster, const char* uid, uint32_t
         if (uid == nullptr || answer == nullptr || (pods == nullptr && pod_count > 0)) {
             return refuse(VGA_BAD_ARGUMENT, why, "uid, answer or pods is NULL");
         }
-        if (!is_known_answer(answer_size)) return wrong_item_size<vga_answer>("answer", answer_size, why);
+        if (!is_known_item<vga_answer>(answer_size)) return wrong_item_size<vga_answer>("answer", answer_size, why);
         std::vector<std::string> without;
         for (const char* const pod : std::span{pods, pod_count}) without.emplace_back(text_or_empty(pod));
         const node_opinion opinion =
@@ -398,7 +396,7 @@ vga_status vga_reserve_sized(vga_cluster* cluster, const char* uid, uint32_t nod
                              size_t answer_size, vga_text* why) {
     return on(cluster, why, [&](live_cluster& live) {
         if (uid == nullptr || answer == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "uid or answer is NULL");
-        if (!is_known_answer(answer_size)) return wrong_item_size<vga_answer>("answer", answer_size, why);
+        if (!is_known_item<vga_answer>(answer_size)) return wrong_item_size<vga_answer>("answer", answer_size, why);
         const node_opinion opinion = live.reserve(uid, node_index{node});
         *answer = answer_of(opinion);
         return opinion.fits() ? VGA_OK : status_of(live, uid, opinion.refusal.code, why);

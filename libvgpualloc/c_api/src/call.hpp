@@ -73,7 +73,12 @@ vga_status wrong_size(const char* name, const Struct& from, vga_text* why) {
                       std::to_string(sizeof(Struct)));
 }
 
-/// Of structures in an array: as above, told beside it.
+/// Of a structure whose size comes beside it, as of those in an array: as above.
+template <class Struct>
+bool is_known_item(std::size_t size) {
+    return size == sizeof(Struct);
+}
+
 template <class Struct>
 vga_status wrong_item_size(const char* name, std::size_t size, vga_text* why) {
     return refuse(VGA_BAD_ARGUMENT, why,

@@ -25,6 +25,7 @@ using vgpualloc::service_state;
 using vgpualloc::ticks;
 using vgpualloc::c_api::give_text;
 using vgpualloc::c_api::guarded;
+using vgpualloc::c_api::is_known_item;
 using vgpualloc::c_api::is_known_size;
 using vgpualloc::c_api::on;
 using vgpualloc::c_api::refuse;
@@ -33,6 +34,7 @@ using vgpualloc::c_api::text_or_empty;
 using vgpualloc::c_api::unknown_pod;
 using vgpualloc::c_api::wrong_item_size;
 using vgpualloc::c_api::wrong_size;
+using vgpualloc::explaining::place_json;
 using vgpualloc::operate::device_layouts;
 using vgpuformats::document;
 namespace operate = vgpualloc::operate;
@@ -90,21 +92,6 @@ vga_layout_step told_step(const operate::layout_step& step) {
     result.size = static_cast<std::uint32_t>(step.size.count());
     result.takes_us = step.takes.count();
     step.profile.copy(result.profile, sizeof result.profile - 1);
-    return result;
-}
-
-document place_json(const operate::named_place& place) {
-    document result = document::map({{"node", place.node}, {"shares", document::list()}});
-    for (const auto& share : place.shares) {
-        result["shares"].push_back(document::map({{"container", share.container},
-                                                  {"device", share.device},
-                                                  {"uuid", share.uuid},
-                                                  {"kind", share.part.kind},
-                                                  {"name", share.part.name},
-                                                  {"memory_mib", share.part.memory.count()},
-                                                  {"cores", share.part.cores},
-                                                  {"words", share.part.words}}));
-    }
     return result;
 }
 
@@ -207,7 +194,8 @@ vga_status vga_plan_layout(vga_cluster* cluster, uint32_t node, const char* devi
             return refuse(VGA_BAD_ARGUMENT, why, "request, count or found is NULL");
         }
         if (!is_known_size(request)) return wrong_size("request", *request, why);
-        if (step_size != sizeof(vga_layout_step)) return wrong_item_size<vga_layout_step>("steps", step_size, why);
+        if (!is_known_item<vga_layout_step>(step_size))
+            return wrong_item_size<vga_layout_step>("steps", step_size, why);
         plan::transition_request wanted{.want = std::string{text_or_empty(request->want)}, .anew = request->anew != 0};
         if (request->group != nullptr) wanted.group = parts_of(request->group);
         const auto planned = cluster->layouts->plan(where, device, wanted);
@@ -227,7 +215,7 @@ vga_status vga_note_step(vga_cluster* cluster, uint32_t node, const char* device
                          size_t step_size, int done, vga_text* why) {
     return on_device(cluster, node, device, why, [&](live_cluster&, node_index where) {
         if (step == nullptr) return refuse(VGA_BAD_ARGUMENT, why, "step is NULL");
-        if (step_size != sizeof(vga_layout_step)) return wrong_item_size<vga_layout_step>("step", step_size, why);
+        if (!is_known_item<vga_layout_step>(step_size)) return wrong_item_size<vga_layout_step>("step", step_size, why);
         if (step->kind > VGA_CREATE_INSTANCE) return refuse(VGA_BAD_ARGUMENT, why, "kind: one that is not known");
         const std::string profile{step->profile, strnlen(step->profile, sizeof step->profile)};
         const auto kind =

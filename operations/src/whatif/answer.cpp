@@ -165,7 +165,7 @@ private:
             entry_outcome& entry = outcome.entries[i];
             pod_answer answered{.asked = queue_.pods[i]};
             answered.placed.reserve(entry.placed.size());
-            for (const auto& where : entry.placed) answered.placed.push_back(describe_placement(*state_, where));
+            for (const auto& where : entry.placed) answered.placed.push_back(explaining::name_place(*state_, where));
             entry.placed = {}; // may be a million
             answered.refused = entry.refused;
             answered.gang_fitting = entry.gang_fitting;

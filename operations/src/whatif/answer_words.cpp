@@ -210,8 +210,8 @@ document pod_json(const pod_answer& entry) {
                        {"gang_fitting", entry.gang_fitting < 0 ? document{} : document{entry.gang_fitting}},
                        {"why", why_words(entry)},
                        {"refusals", document::list()}});
-    for (const placed_pods& where : entry.placed) {
-        result["placed"].push_back(placement_json(where));
+    for (const explaining::named_place& where : entry.placed) {
+        result["placed"].push_back(explaining::place_json(where));
     }
     for (const explaining::refusing_nodes& refused : entry.classes) {
         result["refusals"].push_back(document::map({{"nodes_are", refused.nodes_are},

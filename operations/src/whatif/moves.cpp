@@ -47,8 +47,8 @@ void tell_moves(kube::snapshot& state, const plan::move_plan& planned, const pla
     VGA_ASSERT(carried_out.has_value(), "a plan of moves can be carried out on the ledger that it was made for");
     for (const plan::pod_move& move : planned.moves) {
         result.moves.push_back({.pod = state.bound[move.pod.at()].pod.full_name(),
-                                .from = describe_placement(state, move.from),
-                                .to = describe_placement(state, move.to),
+                                .from = explaining::name_place(state, move.from),
+                                .to = explaining::name_place(state, move.to),
                                 .cost = plan::cost_of_move(state.nodes(), move.from, costs)});
     }
     result.cost = plan::cost_of_moves(state.nodes(), planned, costs);
@@ -124,7 +124,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
     }
     result.found = true;
     result.fewest_moves = room->fewest_moves;
-    result.where = describe_placement(state, room->planned.where);
+    result.where = explaining::name_place(state, room->planned.where);
     const vgpualloc::booking waiting{.owner = pod_id{state.bound.size()},
                                      .cpu = pod.request.cpu,
                                      .memory = pod.request.memory,

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpuformats/document.hpp"
 #include "vgpuops/whatif/answer.hpp"
 
 namespace vgpuops::whatif {
@@ -19,13 +18,7 @@ void add_not_considered(const std::vector<std::string>& rules, std::string& text
 /// The warnings of a cluster, those of one kind shortened.
 void add_warnings(const std::vector<vgpualloc::error>& warnings, std::string& text);
 
-/// A placement with the names and numbers that its node and devices have outside.
-[[nodiscard]] placed_pods describe_placement(const vgpualloc::kube::snapshot& state, const vgpualloc::placement& where);
-
 /// "GPU-a1 slice 3000 MiB, compute not limited; GPU-a2 …", or "no device".
 [[nodiscard]] std::string share_words(const std::vector<vgpualloc::explaining::explained_share>& shares);
-
-/// The node and its shares.
-[[nodiscard]] vgpuformats::document placement_json(const placed_pods& where);
 
 } // namespace vgpuops::whatif

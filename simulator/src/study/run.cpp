@@ -303,9 +303,9 @@ expected<std::unique_ptr<started_run>> started_run::begin(const run_config& conf
     const simulation_input& input = loaded.input;
     const discipline_entry* entry = nullptr;
     if (!parts.make_discipline) {
-        const auto found = find_discipline(config.discipline);
-        if (!found) return unexpected(found.error());
-        entry = *found;
+        const auto listed = find_discipline(config.discipline);
+        if (!listed) return unexpected(listed.error());
+        entry = *listed;
     }
     auto rules = checked_discipline(config, input, nodes, parts, entry);
     if (!rules) return unexpected(std::move(rules).error());
@@ -315,49 +315,49 @@ expected<std::unique_ptr<started_run>> started_run::begin(const run_config& conf
             return unexpected(checked.error());
         }
     }
-    auto made = std::make_unique<parts_of_run>();
-    made->loaded = &loaded;
-    made->rules = *std::move(rules);
-    made->fragmentation = std::make_shared<vgpualloc::fragmentation_model>(input.typical);
+    auto run = std::make_unique<parts_of_run>();
+    run->loaded = &loaded;
+    run->rules = *std::move(rules);
+    run->fragmentation = std::make_shared<vgpualloc::fragmentation_model>(input.typical);
     auto policies = policies_for(config, parts, is_volcano,
                                  {.target = input.typical,
                                   .seed = static_cast<std::uint64_t>(config.seed),
-                                  .fragmentation = made->fragmentation,
-                                  .prices = made->prices.book()});
+                                  .fragmentation = run->fragmentation,
+                                  .prices = run->prices.book()});
     if (!policies) return unexpected(std::move(policies).error());
-    made->policies = *std::move(policies);
-    run_record& record = made->record;
+    run->policies = *std::move(policies);
+    run_record& record = run->record;
     record.config = config;
     // Where nothing happens to nodes and devices, those of the ledger stay as they are. Moves close devices to others.
     const bool changes = !input.cluster_events.empty() || input.autoscaler || config.defragment != defragment::never;
-    made->is_counted = parts.kept == kept_of_run::everything;
-    if (changes && made->is_counted) made->start = nodes;
+    run->is_counted = parts.kept == kept_of_run::everything;
+    if (changes && run->is_counted) run->start = nodes;
     record.ledger = std::make_unique<vgpualloc::ledger>(std::move(nodes));
     record.ledger->expect_pods(input.pods.size());
-    made->alloc.emplace(*record.ledger, made->policies.pair(),
-                        vgpualloc::allocator_options{.requests_max = input.requests.size() + 1});
-    if (input.autoscaler) made->rules = std::make_unique<autoscaler>(std::move(made->rules), *input.autoscaler);
-    if (const auto begun = made->prices.begin(config, loaded, record.ledger->nodes(), parts.stop); !begun) {
+    run->alloc.emplace(*record.ledger, run->policies.pair(),
+                       vgpualloc::allocator_options{.requests_max = input.requests.size() + 1});
+    if (input.autoscaler) run->rules = std::make_unique<autoscaler>(std::move(run->rules), *input.autoscaler);
+    if (const auto begun = run->prices.begin(config, loaded, record.ledger->nodes(), parts.stop); !begun) {
         return unexpected(begun.error());
     }
     const auto power = power_of_kinds(record.ledger->nodes(), loaded.power);
     count_devices(record, input, power);
-    if (is_volcano) made->decides = std::make_unique<volcano_placer>(input, *record.ledger);
+    if (is_volcano) run->decides = std::make_unique<volcano_placer>(input, *record.ledger);
     if (config.defragment != defragment::never) {
         if (const auto checked = check_moves(config, entry); !checked) return unexpected(checked.error());
-        made->mover = planner_for(*made->policies.node, config.defragment_moves_max);
+        run->mover = planner_for(*run->policies.node, config.defragment_moves_max);
     }
-    made->sim.emplace(input, *record.ledger, *made->alloc, *made->rules, made->fragmentation,
-                      simulation_options{.kept = parts.kept,
-                                         .sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second,
-                                         .on_failure = config.after_failure,
-                                         .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
-                                         .power = power,
-                                         .decides = made->decides.get(),
-                                         .listens = made->prices.listener(),
-                                         .moves = move_rules_of(config, made->mover.get()),
-                                         .stop = parts.stop});
-    return std::unique_ptr<started_run>{new started_run{std::move(made)}};
+    run->sim.emplace(input, *record.ledger, *run->alloc, *run->rules, run->fragmentation,
+                     simulation_options{.kept = parts.kept,
+                                        .sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second,
+                                        .on_failure = config.after_failure,
+                                        .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
+                                        .power = power,
+                                        .decides = run->decides.get(),
+                                        .listens = run->prices.listener(),
+                                        .moves = move_rules_of(config, run->mover.get()),
+                                        .stop = parts.stop});
+    return std::unique_ptr<started_run>{new started_run{std::move(run)}};
 }
 
 expected<run_record> started_run::end(simulation_result result) {

@@ -70,15 +70,15 @@ std::string judge_claims(const ledger& book, const std::vector<std::size_t>& liv
         const booking& entry = book.bookings()[position];
         std::set<std::size_t> used;
         for (const claim_id claim : entry.claims) {
-            const auto found = claims.find(claim.at());
-            if (found == claims.end() || found->second.generation != claim.generation()) {
+            const auto used_claim = claims.find(claim.at());
+            if (used_claim == claims.end() || used_claim->second.generation != claim.generation()) {
                 return name_of(entry.owner) + ": it uses a claim that is not live";
             }
-            if (found->second.where != entry.where.node) {
+            if (used_claim->second.where != entry.where.node) {
                 return name_of(entry.owner) + ": it uses a claim of another node";
             }
             if (!used.insert(claim.at()).second) return name_of(entry.owner) + ": it uses a claim twice";
-            ++found->second.users;
+            ++used_claim->second.users;
         }
     }
     for (const auto& [number, facts] : claims) {

@@ -28,24 +28,25 @@ expected<std::unique_ptr<live_cluster>> live_cluster::make(live_options options)
 
 namespace {
 
+/// The device of that uuid; none if the node has none.
+std::optional<device_index> device_of(const node& owner, std::string_view uuid) {
+    const auto position = std::ranges::find(owner.devices, uuid, &device::uuid);
+    if (position == owner.devices.end()) return std::nullopt;
+    return device_index{position - owner.devices.begin()};
+}
+
 /// The same devices of a node as another configuration reads it, by uuid; none if one of them is not there.
 std::optional<placement> same_devices(const placement& where, const cluster& before, ledger& after) {
     const node& old_node = before.nodes[where.node.at()];
     placement result{.node = after.find_node(old_node.name), .shares = where.shares};
     if (!result.node.valid()) return std::nullopt;
-    const auto& devices = after.nodes().nodes[result.node.at()].devices;
     for (device_share& share : result.shares) {
-        const std::string& uuid = old_node.devices[share.device.at()].uuid;
-        const auto same = std::ranges::find(devices, uuid, &device::uuid);
-        if (same == devices.end()) return std::nullopt;
-        share.device = device_index{same - devices.begin()};
+        const auto same = device_of(after.nodes().nodes[result.node.at()], old_node.devices[share.device.at()].uuid);
+        if (!same) return std::nullopt;
+        share.device = *same;
     }
     return result;
 }
-
-} // namespace
-
-namespace {
 
 /// Lets the devices that somebody has ordered out of service stay so in another ledger of the same cluster.
 void keep_orders(const ledger& before, ledger& after) {
@@ -57,11 +58,10 @@ void keep_orders(const ledger& before, ledger& after) {
         const auto services = before.services(node_index{n});
         for (std::size_t d = 0; d < services.size(); ++d) {
             if (services[d] != service_state::draining && services[d] != service_state::reconfiguring) continue;
-            const auto& devices = after.nodes().nodes[where.at()].devices;
-            const auto same = std::ranges::find(devices, described.devices[d].uuid, &device::uuid);
-            if (same == devices.end()) continue;
-            const auto kept = after.set_service(where, device_index{same - devices.begin()}, services[d]);
-            VGA_ASSERT(kept.has_value(), "the device is there");
+            const auto same = device_of(after.nodes().nodes[where.at()], described.devices[d].uuid);
+            if (!same) continue;
+            const auto ordered = after.set_service(where, *same, services[d]);
+            VGA_ASSERT(ordered.has_value(), "the device is there");
         }
     }
 }
@@ -210,10 +210,9 @@ expected<device_index> live_cluster::find_device(node_index where, std::string_v
     if (where.at() >= book().nodes().nodes.size() || !book().is_present(where)) {
         return unknown("node", where.valid() ? std::to_string(where.value()) : "", "a node that is there");
     }
-    const auto& devices = book().nodes().nodes[where.at()].devices;
-    const auto found = std::ranges::find(devices, uuid, &device::uuid);
-    if (found == devices.end() || uuid.empty()) return unknown("device", std::string{uuid}, "a device of the node");
-    return device_index{found - devices.begin()};
+    const auto which = uuid.empty() ? std::nullopt : device_of(book().nodes().nodes[where.at()], uuid);
+    if (!which) return unknown("device", std::string{uuid}, "a device of the node");
+    return *which;
 }
 
 expected<bool> live_cluster::set_service(node_index where, std::string_view uuid, service_state service) {

@@ -34,15 +34,15 @@ std::string why_not_taken(const plan::gpu_layouts& states, plan::mig_step_kind k
 
 } // namespace
 
-expected<plan::mig_transitions*> device_layouts::planner_for(std::string_view model) {
-    const auto found = find_model(*live_->configured().config.mig, model);
-    if (!found) return unexpected(found.error());
-    const auto known = planners_.find((*found)->name);
+expected<plan::mig_transitions*> device_layouts::planner_for(std::string_view name) {
+    const auto model = find_model(*live_->configured().config.mig, name);
+    if (!model) return unexpected(model.error());
+    const auto known = planners_.find((*model)->name);
     // A configuration may have brought another catalog.
-    if (known != planners_.end() && known->second.states().model() == **found) return &known->second;
-    auto planner = plan::mig_transitions::make(**found, costs_);
+    if (known != planners_.end() && known->second.states().model() == **model) return &known->second;
+    auto planner = plan::mig_transitions::make(**model, costs_);
     if (!planner) return unexpected(std::move(planner).error());
-    return &planners_.insert_or_assign((*found)->name, *std::move(planner)).first->second;
+    return &planners_.insert_or_assign((*model)->name, *std::move(planner)).first->second;
 }
 
 expected<device_layouts::device_now> device_layouts::look_at(node_index where, std::string_view uuid) {

@@ -9,7 +9,7 @@
 #include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/dialect/all.hpp"
-#include "vgpualloc/explain/answers.hpp"
+#include "vgpualloc/explain/named_place.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/metrics/idle_split.hpp"
@@ -55,13 +55,9 @@ struct cluster_figures {
     [[nodiscard]] std::int64_t idle_milli() const noexcept { return total_milli() - allocated_milli; }
 };
 
-struct placed_pods {
-    std::string node;
-    std::vector<vgpualloc::explaining::explained_share> shares{};
-};
 struct pod_answer {
     queued_pods asked{};
-    std::vector<placed_pods> placed{};
+    std::vector<vgpualloc::explaining::named_place> placed{};
     std::int64_t refused = 0;
     std::int64_t gang_fitting = -1; ///< entry_outcome::gang_fitting
     /// "0/5 nodes are available: …", of the cluster at the turn of the first pod of the entry that is refused; empty

@@ -28,8 +28,8 @@ struct moves_question {
 /// A move with the names that its places have outside.
 struct told_move {
     std::string pod; ///< "<namespace>/<name>"
-    placed_pods from{};
-    placed_pods to{};
+    vgpualloc::explaining::named_place from{};
+    vgpualloc::explaining::named_place to{};
     vgpualloc::plan::plan_cost cost{};
 };
 
@@ -40,7 +40,7 @@ struct moves_answer {
     std::int64_t movable = 0; ///< pods that may move
     bool found = false;
     std::vector<told_move> moves{};
-    std::optional<placed_pods> where{}; ///< of the pod, after the moves
+    std::optional<vgpualloc::explaining::named_place> where{}; ///< of the pod, after the moves
     vgpualloc::plan::plan_cost cost{};
     bool fewest_moves = false; ///< found_room::fewest_moves
     std::optional<vgpualloc::plan::no_room> none{};

@@ -105,7 +105,7 @@ private:
     [[nodiscard]] expected<device_now> look_at(node_index where, std::string_view uuid);
     /// The same, with an error if what the device is cut into is not known.
     [[nodiscard]] expected<device_now> look_at_known(node_index where, std::string_view uuid);
-    [[nodiscard]] expected<plan::mig_transitions*> planner_for(std::string_view model);
+    [[nodiscard]] expected<plan::mig_transitions*> planner_for(std::string_view name);
     void forget_gone();
 
     live_cluster* live_;

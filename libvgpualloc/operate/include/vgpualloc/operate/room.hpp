@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/explain/answers.hpp"
+#include "vgpualloc/explain/named_place.hpp"
 #include "vgpualloc/kube/mobility.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/live/live_cluster.hpp"
@@ -20,24 +20,18 @@ struct room_options {
     kube::mobility movable{};
 };
 
-/// A node and what a pod has of its devices, by the names that they have outside.
-struct named_place {
-    std::string node;
-    std::vector<explaining::explained_share> shares{};
-};
-
 struct room_move {
     std::string uid; ///< of the pod
     std::string pod; ///< "<namespace>/<name>"
-    named_place from{};
-    named_place to{};
+    explaining::named_place from{};
+    explaining::named_place to{};
     plan::plan_cost cost{};
 };
 
 /// Moves in the order in which they are carried out (plan::move_plan), after which the pod fits at `where`.
 struct room_plan {
     std::vector<room_move> moves{};
-    named_place where{};
+    explaining::named_place where{};
     plan::plan_cost cost{};
     bool fewest_moves = false; ///< plan::found_room::fewest_moves
 };
@@ -55,7 +49,6 @@ public:
 
 private:
     room_question() = default;
-    [[nodiscard]] named_place named(const placement& where) const;
 
     kube::snapshot state_;
     kube::snapshot_pod pod_;
