@@ -69,7 +69,8 @@ void print_table(const seeds_comparison& comparison) {
                        figures.measure->scale * deviation_of(policy.values));
         }
     }
-    fmt::print("\nMean and standard deviation over seeds {}; differences seed by seed:\n", comparison.seeds.text());
+    fmt::print("\nMean and standard deviation over seeds {}; differences seed by seed:\n",
+               comparison.plan.lists.seeds.text());
     for (const compared_figures& figures : comparison.measures) {
         if (repeats_the_first(comparison, figures)) continue;
         for (std::size_t i = 1; i < figures.policies.size(); ++i) {
@@ -94,8 +95,8 @@ int run_seeds(const run_flags& flags, const std::vector<std::string>& policies, 
         return report_error(kept.error());
     }
     const std::size_t runs = policies.size() * seeds.count();
-    const auto comparison = compare_seeds(plan->run, seeds, files_here(), *std::move(loaded), policies, jobs,
-                                          progress_bar("compare", runs, "runs"));
+    const auto comparison = compare_seeds(plan->run, seeds, files_here(), *std::move(loaded), policies,
+                                          {.jobs = jobs, .tell = progress_bar("compare", runs, "runs")});
     end_progress();
     if (!comparison) return report_error(comparison.error());
     const named_texts files = seeds_comparison_files(*comparison);

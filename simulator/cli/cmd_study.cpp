@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,12 +37,6 @@ struct options {
     seeds_flags several;
 };
 
-/// What a command line asks for.
-struct study_plan {
-    run_config run;
-    study_lists lists;
-};
-
 /// Only the policies that flags name: those of the scenario by their names there, others as they are. What is left out
 /// is nothing that others are held against.
 void choose_policies(const std::vector<std::string>& names, study_lists& lists) {
@@ -61,7 +54,7 @@ void choose_policies(const std::vector<std::string>& names, study_lists& lists) 
 }
 
 /// The scenario, which flags override: lists that flags name are taken instead of those of the scenario.
-vgpualloc::expected<study_plan> plan_of(const options& chosen) {
+vgpualloc::expected<experiment> plan_of(const options& chosen) {
     scenario read;
     if (!chosen.run->scenario.empty()) {
         auto file = read_scenario(chosen.run->scenario, files_here());
@@ -87,10 +80,10 @@ vgpualloc::expected<study_plan> plan_of(const options& chosen) {
     std::vector<named_input> inputs{{"SCENARIO", chosen.run->scenario}, {"--nodes", read.config.nodes}};
     add_inputs(inputs, "--pods", lists.pods);
     if (auto once = read_stdin_once(inputs); !once) return vgpualloc::unexpected(once.error());
-    return study_plan{.run = std::move(read.config), .lists = std::move(lists)};
+    return experiment{.run = std::move(read.config), .lists = std::move(lists)};
 }
 
-void print_table(const load_study& study, const study_results& results) {
+void print_table(const experiment& study, const study_results& results) {
     fmt::print("{:<28} {:>6} {:>20} {:>22} {:>12}  {}\n", "policy", "load %", "allocation %", "unusable % of GPUs",
                "pods failed", "list");
     for (const study_headline& headline : headlines_of(study, results)) {
@@ -105,96 +98,101 @@ void print_table(const load_study& study, const study_results& results) {
         fmt::print("{:<28} {:>6} {:>20} {:>22} {:>12.1f}  {}\n", policy, headline.load_pct, shown(allocation),
                    shown(fragmentation), headline.failed, vgpualloc::printable(headline.list));
     }
-    fmt::print("\nMean and standard deviation over seeds {}. {} runs in {:.1f} s ({:.1f} CPU s, {} threads).\n",
-               study.seeds.text(), results.runs.size(), results.wall_s, results.cpu_s, results.jobs);
-    fmt::print("table          {}/{}\n", vgpualloc::printable(study.run.out), study_table_name);
+    fmt::print("\nMean and standard deviation");
 }
 
-/// Writes both files, and prints the one or what `print` shows.
-int write_study(const options& chosen, const std::string& folder, const named_texts& files,
-                const std::function<void()>& print) {
+void print_table(const experiment& study, const loss_results& results) {
+    fmt::print("{:>6}  {:<28} {:>18} {:>18} {:>9}  {}\n", "load", "policy", "pods accepted %", "memory accepted %",
+               "moved %", "model");
+    for (const loss_cell& cell : loss_cells_of(study, results)) {
+        const auto load = load_of(study, cell);
+        for (std::size_t policy = 0; policy < study.lists.policies.size(); ++policy) {
+            const auto shown = [&](std::size_t measure) {
+                const seed_values& values = cell.policies[policy][measure];
+                const auto half = values.half_95();
+                return fmt::format("{:.2f}", 100.0 * values.mean()) +
+                       (half ? fmt::format(" +- {:.2f}", 100.0 * *half) : std::string{});
+            };
+            fmt::print("{:>6}  {:<28} {:>18} {:>18} {:>9.2f}  {}\n", load ? fmt::format("{}", *load) : std::string{"-"},
+                       vgpualloc::printable(study.lists.policies[policy].name), shown(0), shown(1),
+                       100.0 * cell.policies[policy][2].mean(), vgpualloc::printable(study.lists.pods[cell.model]));
+        }
+    }
+    fmt::print("\nMean and 95 % interval");
+}
+
+const std::vector<std::string> study_names{study_table_name, study_summary_name};
+
+experiment_control control_of(const options& chosen, const experiment& study) {
+    return {.jobs = chosen.several.jobs, .tell = progress_bar("study", study.runs(), "runs")};
+}
+
+/// Writes both files, and prints the one or a table.
+template <class Results>
+int write_study(const options& chosen, const experiment& study, const Results& results, const named_texts& files) {
+    const std::string& folder = study.run.out;
     if (const auto written = write_texts(folder, files); !written) return report_write_failure(written.error());
     if (chosen.run->json) {
         fmt::print("{}", text_of(files, study_summary_name));
-    } else {
-        print();
+        return exit_done;
     }
+    print_table(study, results);
+    fmt::print(" over seeds {}. {} runs in {:.1f} s ({:.1f} CPU s, {} threads).\n", study.lists.seeds.text(),
+               results.runs.size(), results.wall_s, results.cpu_s, results.jobs);
+    fmt::print("table          {}/{}\n", vgpualloc::printable(folder), study_table_name);
     return exit_done;
 }
 
 /// Replays openb lists.
-int run_load_study(const options& chosen, const study_plan& plan) {
+int run_load_study(const options& chosen, const experiment& plan) {
     const auto study = check_study(plan.run, plan.lists);
     if (!study) return report_error(study.error());
     const auto inputs = read_study(*study, files_here());
     if (!inputs) return report_error(inputs.error());
     const loaded_input lists{.input = {}, .files = inputs->files, .warnings = inputs->warnings};
-    const std::vector<std::string> names{study_table_name, study_summary_name};
-    if (const auto kept = keep_inputs(*chosen.run, study->run, lists, names); !kept) return report_error(kept.error());
-    const std::size_t runs = study->policies.size() * study->lists.size() * study->seeds.count();
-    const auto results = run_study(*study, *inputs, chosen.several.jobs, progress_bar("study", runs, "runs"));
+    if (const auto kept = keep_inputs(*chosen.run, study->run, lists, study_names); !kept) {
+        return report_error(kept.error());
+    }
+    const auto results = run_study(*study, *inputs, control_of(chosen, *study));
     end_progress();
     if (!results) return report_error(results.error());
-    const named_texts files{{study_table_name, study_csv(*study, *results)},
-                            {study_summary_name, study_json(*study, *inputs, *results)}};
     print_warnings(lists);
-    return write_study(chosen, study->run.out, files, [&] { print_table(*study, *results); });
-}
-
-void print_loss_table(const loss_study& study, const loss_results& results) {
-    fmt::print("{:>6}  {:<28} {:>18} {:>18} {:>9}  {}\n", "load", "policy", "pods accepted %", "memory accepted %",
-               "moved %", "model");
-    for (const loss_cell& cell : loss_cells_of(study, results)) {
-        const double load = study.loads[cell.load];
-        for (std::size_t policy = 0; policy < study.policies.size(); ++policy) {
-            const auto shown = [&](std::size_t measure) {
-                const loss_values& values = cell.policies[policy][measure];
-                const auto half = values.half_95();
-                return fmt::format("{:.2f}", 100.0 * values.mean()) +
-                       (half ? fmt::format(" +- {:.2f}", 100.0 * *half) : std::string{});
-            };
-            fmt::print("{:>6}  {:<28} {:>18} {:>18} {:>9.2f}  {}\n",
-                       load > 0.0 ? fmt::format("{}", load) : std::string{"-"},
-                       vgpualloc::printable(study.policies[policy].name), shown(0), shown(1),
-                       100.0 * cell.policies[policy][2].mean(), vgpualloc::printable(study.models[cell.model]));
-        }
-    }
-    fmt::print("\nMean and 95 % interval over seeds {}. {} runs in {:.1f} s ({:.1f} CPU s, {} threads).\n",
-               study.seeds.text(), results.runs.size(), results.wall_s, results.cpu_s, results.jobs);
-    fmt::print("table          {}/{}\n", vgpualloc::printable(study.run.out), study_table_name);
+    return write_study(
+        chosen, *study, *results,
+        {{study_table_name, study_csv(*study, *results)}, {study_summary_name, study_json(*study, *inputs, *results)}});
 }
 
 /// What the study and its policies set, but for the folder of the output: some of it names files that are read, and the
 /// rest is no file that is written.
-std::vector<std::string> values_of(const loss_study& study) {
+std::vector<std::string> values_of(const experiment& study) {
     std::vector<std::string> values;
     for (const auto& [key, value] : effective(study.run)) {
         if (key != "out" && !value.empty()) values.push_back(vgputraces::resolve_trace_path(value));
     }
-    for (const studied_policy& policy : study.policies) {
+    for (const studied_policy& policy : study.lists.policies) {
         for (const auto& setting : policy.settings) values.push_back(vgputraces::resolve_trace_path(setting.second));
     }
     return values;
 }
 
 /// Replays workload models.
-int run_loss_study_of(const options& chosen, const study_plan& plan) {
+int run_loss_study_of(const options& chosen, const experiment& plan) {
     const auto study = check_loss_study(plan.run, plan.lists);
     if (!study) return report_error(study.error());
     loaded_input read;
-    for (const std::string& model : study->models) read.files.push_back({.path = model, .sha256 = {}});
+    for (const std::string& model : study->lists.pods) read.files.push_back({.path = model, .sha256 = {}});
     for (const std::string& value : values_of(*study)) read.files.push_back({.path = value, .sha256 = {}});
-    const std::vector<std::string> names{study_table_name, study_summary_name};
-    if (const auto kept = keep_inputs(*chosen.run, study->run, read, names); !kept) return report_error(kept.error());
-    const auto results =
-        run_loss_study(*study, files_here(), chosen.several.jobs, progress_bar("study", study->runs(), "runs"));
+    if (const auto kept = keep_inputs(*chosen.run, study->run, read, study_names); !kept) {
+        return report_error(kept.error());
+    }
+    const auto results = run_loss_study(*study, files_here(), control_of(chosen, *study));
     end_progress();
     if (!results) return report_error(results.error());
-    const named_texts files{{study_table_name, loss_study_csv(*study, *results)},
-                            {study_summary_name, loss_study_json(*study, *results)}};
     read.warnings = results->warnings;
     print_warnings(read);
-    return write_study(chosen, study->run.out, files, [&] { print_loss_table(*study, *results); });
+    return write_study(chosen, *study, *results,
+                       {{study_table_name, loss_study_csv(*study, *results)},
+                        {study_summary_name, loss_study_json(*study, *results)}});
 }
 
 int run_the_study(const options& chosen) {

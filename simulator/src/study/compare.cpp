@@ -11,6 +11,7 @@
 #include "vgpusim/engine/volcano_placer.hpp"
 #include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/report.hpp"
+#include "vgpusim/study/experiment.hpp"
 
 namespace vgpusim {
 
@@ -64,19 +65,20 @@ expected<void> check_policy_names(const std::vector<std::string>& policies) {
 expected<std::vector<run_record>> compare(const run_config& config, const loaded_input& loaded,
                                           const std::vector<std::string>& policies, const progress_maker& make_progress,
                                           const vgpualloc::stop_signal& stop) {
-    std::vector<run_record> records;
-    for (const std::string& policy : policies) {
-        run_config policy_config = config;
-        policy_config.policy = policy;
-        auto record = replay(policy_config, loaded, loaded.input.nodes,
-                             make_progress ? make_progress(policy) : simulation::progress{}, {.stop = stop});
-        if (!record) return unexpected(std::move(record.error()));
-        records.push_back(*std::move(record));
-    }
+    const experiment plan = experiment_of(config, policies, {config.seed, config.seed});
+    const auto load = [&](const cell&, const run_config&) -> expected<shared_input> {
+        return shared_input{shared_input{}, &loaded}; // which the caller owns
+    };
+    const auto measure = [&](const cell_run& run) {
+        return replay(run.config, loaded, loaded.input.nodes,
+                      make_progress ? make_progress(run.config.policy) : simulation::progress{}, {.stop = stop});
+    };
+    auto results = run_experiment<run_record>(plan, load, measure, {.stop = stop});
+    if (!results) return unexpected(std::move(results).error());
     std::vector<run_record*> runs;
-    for (run_record& record : records) runs.push_back(&record);
+    for (run_record& record : results->runs) runs.push_back(&record);
     share_span(runs);
-    return records;
+    return std::move(results->runs);
 }
 
 std::vector<std::string> comparison_file_names(const run_config& config, const std::vector<std::string>& policies) {

@@ -1,24 +1,20 @@
 #include "vgpusim/study/compare_seeds.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
-#include <memory>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "study_texts.hpp"
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpureport/report.hpp"
-#include "vgpusim/engine/latency.hpp"
 #include "vgpusim/outputs/figures.hpp"
 #include "vgpusim/outputs/queue_figures.hpp"
 #include "vgpusim/outputs/report.hpp"
-#include "vgpusim/study/parallel.hpp"
 
 namespace vgpusim {
 
@@ -28,34 +24,16 @@ using vgpualloc::expected;
 using vgpualloc::unexpected;
 using vgpuformats::document;
 
-namespace {
-
-struct measured_value {
-    double value = 0.0;
-    std::size_t jobs = 0; ///< of which it is the mean, where it is one
-};
-using measured_run = std::array<measured_value, std::size(compared_measures)>;
-
-/// A run until all runs of its seed are done, as their means are over one span.
-struct kept_run {
-    run_record record;
-    measured_value wait{};
-    measured_value slowdown{};
-};
-
-kept_run kept_of(run_record record, const simulation_input& input) {
-    kept_run kept;
-    if (record.has_queue) {
-        const group_figures all = queue_figures_of(record, input).all;
-        kept.wait = {.value = all.wait_s.mean, .jobs = all.wait_s.count};
-        kept.slowdown = {.value = all.bounded_slowdown.mean, .jobs = all.bounded_slowdown.count};
+unmeasured_run::unmeasured_run(run_record run, const simulation_input& input) {
+    if (run.has_queue) {
+        const group_figures all = queue_figures_of(run, input).all;
+        wait = {.value = all.wait_s.mean, .jobs = all.wait_s.count};
+        slowdown = {.value = all.bounded_slowdown.mean, .jobs = all.bounded_slowdown.count};
     }
-    kept.record = std::move(record);
-    return kept;
+    record = std::move(run);
 }
 
-/// Gives back what is large or of the input, and what no measure is made of.
-void strip(run_record& record) {
+void unmeasured_run::strip() {
     record.ledger.reset();
     record.at_peak.reset();
     record.result.pods = {};
@@ -64,20 +42,17 @@ void strip(run_record& record) {
     record.result.stranded = {};
 }
 
-/// In the order of compared_measures.
-measured_run measures_of(const kept_run& kept) {
-    const run_figures figures = figures_of(kept.record);
+run_measures unmeasured_run::measures() const {
+    const run_figures figures = figures_of(record);
     return {{{figures.served_ratio},
              {figures.allocation_mean_ratio},
              {figures.unusable_milli},
-             {static_cast<double>(kept.record.rows.placed)},
-             kept.wait,
-             kept.slowdown,
+             {static_cast<double>(record.rows.placed)},
+             wait,
+             slowdown,
              {figures.served_memory_ratio},
              {figures.served_compute_ratio}}};
 }
-
-} // namespace
 
 expected<void> check_seeds(const run_config& config, const seed_range& seeds) {
     if (seeds.count() < 2) {
@@ -100,77 +75,54 @@ expected<void> check_seeds(const run_config& config, const seed_range& seeds) {
 
 expected<seeds_comparison> compare_seeds(const run_config& config, const seed_range& seeds,
                                          const vgpuformats::input_source& source, loaded_input first_input,
-                                         const std::vector<std::string>& policies, std::size_t jobs,
-                                         const std::function<void(std::size_t)>& tell) {
-    using shared_input = shared_while_used<expected<loaded_input>>;
-    const std::size_t runs = seeds.count() * policies.size();
-    std::vector<std::unique_ptr<shared_input>> inputs; // by seed; that of the first is kept
-    for (std::size_t i = 0; i < seeds.count(); ++i) {
-        inputs.push_back(std::make_unique<shared_input>(policies.size() + (i == 0 ? 1 : 0)));
-    }
-    static_cast<void>(inputs.front()->get([&] { return expected<loaded_input>{std::move(first_input)}; }));
-    std::vector<kept_run> kept(runs); // by seed, then policy
-    const std::uint64_t begin = now_ns();
-    const double cpu_begin = cpu_seconds();
-    const auto load = [&](std::size_t seed) -> const expected<loaded_input>& {
-        return inputs[seed]->get([&] {
-            run_config seeded = config;
-            seeded.seed = seeds.at(seed);
-            return load_input(seeded, source);
-        });
-    };
-    const auto done = for_each_parallel(
-        runs, jobs,
-        [&](std::size_t piece) -> expected<void> {
-            const std::size_t seed = piece / policies.size();
-            const std::size_t policy = piece % policies.size();
-            const auto& loaded = load(seed);
-            if (!loaded) return unexpected(loaded.error());
-            run_config one = config;
-            one.policy = policies[policy];
-            one.seed = seeds.at(seed);
-            auto record = replay(one, *loaded, loaded->input.nodes, {});
-            if (!record) return unexpected(std::move(record).error());
-            kept[piece] = kept_of(*std::move(record), loaded->input);
-            if (seed > 0) strip(kept[piece].record); // those of the first seed are shown
-            inputs[seed]->done();
-            return {};
-        },
-        tell);
-    if (!done) return unexpected(done.error());
-    std::vector<measured_run> measured; // as `kept`
-    for (std::size_t seed = 0; seed < seeds.count(); ++seed) {
-        const auto of_seed = std::span{kept}.subspan(seed * policies.size(), policies.size());
-        std::vector<run_record*> compared;
-        for (kept_run& run : of_seed) compared.push_back(&run.record);
-        share_span(compared);
-        for (const kept_run& run : of_seed) measured.push_back(measures_of(run));
-    }
-    seeds_comparison result{.config = config,
-                            .seeds = seeds,
+                                         const std::vector<std::string>& policies, const experiment_control& control) {
+    seeds_comparison result{.plan = experiment_of(config, policies, seeds),
+                            .notes = {},
                             .measures = {},
-                            .first_input = *load(0),
-                            .first_runs = {},
-                            .wall_s = static_cast<double>(now_ns() - begin) / 1e9,
-                            .cpu_s = cpu_seconds() - cpu_begin,
-                            .jobs = jobs};
-    for (std::size_t policy = 0; policy < policies.size(); ++policy) {
-        result.first_runs.push_back(std::move(kept[policy].record));
+                            .first_input = std::move(first_input),
+                            .first_runs = {}};
+    const auto load_other = loader_from(source, result.plan, control.stop);
+    const auto load = [&](const cell& where, const run_config& seeded) -> expected<shared_input> {
+        if (where.seed == 0) return shared_input{shared_input{}, &result.first_input}; // which `result` owns
+        return load_other(where, seeded);
+    };
+    const auto measure = [&](const cell_run& run) -> expected<unmeasured_run> {
+        auto record = replay(run.config, run.loaded, run.loaded.input.nodes, {}, {.stop = control.stop});
+        if (!record) return unexpected(std::move(record).error());
+        unmeasured_run kept{*std::move(record), run.loaded.input};
+        if (run.where.seed > 0) kept.strip(); // those of the first seed are shown
+        return kept;
+    };
+    auto results = run_experiment<unmeasured_run>(result.plan, load, measure, control);
+    if (!results) return unexpected(std::move(results).error());
+    const auto run_of = [&](std::size_t policy, std::size_t seed) -> unmeasured_run& {
+        return results->runs[result.plan.position_of({.policy = policy, .seed = seed})];
+    };
+    for (std::size_t seed = 0; seed < seeds.count(); ++seed) {
+        std::vector<run_record*> compared;
+        for (std::size_t policy = 0; policy < policies.size(); ++policy) {
+            compared.push_back(&run_of(policy, seed).record);
+        }
+        share_span(compared);
     }
     for (std::size_t m = 0; m < std::size(compared_measures); ++m) {
-        if (compared_measures[m].of_queues && !result.first_runs.front().has_queue) continue;
+        if (compared_measures[m].of_queues && !run_of(0, 0).record.has_queue) continue;
         compared_figures figures{.measure = &compared_measures[m], .policies = {}};
         for (std::size_t policy = 0; policy < policies.size(); ++policy) {
             measured_policy values{.policy = policies[policy], .values = {}};
             for (std::size_t seed = 0; seed < seeds.count(); ++seed) {
-                const measured_value& entry = measured[seed * policies.size() + policy][m];
-                values.values.push_back(entry.value);
-                if (compared_measures[m].of_queues) values.jobs.push_back(entry.jobs);
+                const measured_value measured = run_of(policy, seed).measures()[m];
+                values.values.push_back(measured.value);
+                if (compared_measures[m].of_queues) values.jobs.push_back(measured.jobs);
             }
             figures.policies.push_back(std::move(values));
         }
         result.measures.push_back(std::move(figures));
     }
+    for (std::size_t policy = 0; policy < policies.size(); ++policy) {
+        result.first_runs.push_back(std::move(run_of(policy, 0).record));
+    }
+    result.notes = *std::move(results);
     return result;
 }
 
@@ -215,12 +167,8 @@ namespace {
 
 document json_of(const seeds_comparison& comparison) {
     document config;
-    for (const auto& [key, value] : shown_settings(comparison.config)) {
+    for (const auto& [key, value] : shown_settings(comparison.plan.run)) {
         if (key != "policy" && key != "seed" && key != "out") config[key] = value;
-    }
-    document inputs = document::list();
-    for (const input_file& file : comparison.first_input.files) {
-        inputs.push_back(document::map({{"path", file.path}, {"sha256", file.sha256}}));
     }
     document policies = document::list();
     for (const measured_policy& of : comparison.measures.front().policies) {
@@ -261,16 +209,17 @@ document json_of(const seeds_comparison& comparison) {
         }
     }
     document seeds = document::list();
-    for (std::size_t i = 0; i < comparison.seeds.count(); ++i) seeds.push_back(comparison.seeds.at(i));
+    const seed_range& range = comparison.plan.lists.seeds;
+    for (std::size_t i = 0; i < range.count(); ++i) seeds.push_back(range.at(i));
+    const experiment_notes& notes = comparison.notes;
     return document::map(
         {{"version", vgpualloc::version},
          {"config", config},
-         {"inputs", inputs},
+         {"inputs", json_of(comparison.first_input.files)},
          {"seeds", seeds},
          {"policies", policies},
          {"differences", differences},
-         {"timing",
-          document::map({{"wall_s", comparison.wall_s}, {"cpu_s", comparison.cpu_s}, {"jobs", comparison.jobs}})}});
+         {"timing", document::map({{"wall_s", notes.wall_s}, {"cpu_s", notes.cpu_s}, {"jobs", notes.jobs}})}});
 }
 
 } // namespace
@@ -279,13 +228,13 @@ named_texts seeds_comparison_files(const seeds_comparison& comparison) {
     std::vector<vgpureport::report_run> shown;
     for (const run_record& record : comparison.first_runs) shown.push_back(describe(record, comparison.first_input));
     rank_only_comparable(shown);
-    std::string answer =
-        fmt::format("Over seeds {}, 95 % confidence intervals of differences seed by seed.", comparison.seeds.text());
+    std::string answer = fmt::format("Over seeds {}, 95 % confidence intervals of differences seed by seed.",
+                                     comparison.plan.lists.seeds.text());
     for (const compared_figures& figures : comparison.measures) {
         for (std::size_t i = 1; i < figures.policies.size(); ++i) answer += " " + difference_in_words(figures, i);
     }
-    shown.front().answer =
-        answer + fmt::format(" All other figures on this page are those of seed {} alone.", comparison.seeds.first);
+    shown.front().answer = answer + fmt::format(" All other figures on this page are those of seed {} alone.",
+                                                comparison.plan.lists.seeds.first);
     named_texts files;
     files.emplace_back(summaries_name, vgpuformats::print_json(json_of(comparison), 2) + "\n");
     files.emplace_back("report.html", vgpureport::render_report(shown));

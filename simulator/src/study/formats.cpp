@@ -58,13 +58,8 @@ constexpr std::array formats{
 
 /// Refuses what is set and has no effect.
 expected<void> check_keys(const run_config& config, const input_format& format) {
-    const auto values = effective(config);
-    const auto defaults = effective(run_config{});
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const auto& [key, value] = values[i];
-        if (value == defaults[i].second ||
-            std::ranges::find(format.keys_without_use, key) == format.keys_without_use.end())
-            continue;
+    for (const auto& [key, value] : changed_settings(config)) {
+        if (std::ranges::find(format.keys_without_use, key) == format.keys_without_use.end()) continue;
         return unexpected(
             error{.code = error_code::unsupported,
                   .where = "",
@@ -159,6 +154,11 @@ expected<loaded_input> with_other_files(const run_config& config, input_reader& 
 
 expected<loaded_input> load_input(const run_config& config, const vgpuformats::input_source& source,
                                   const vgpualloc::stop_signal& stop) {
+    return load_input(config, source, model_changes{}, stop);
+}
+
+expected<loaded_input> load_input(const run_config& config, const vgpuformats::input_source& source,
+                                  const model_changes& changes, const vgpualloc::stop_signal& stop) {
     const auto* const format = std::ranges::find(formats, config.format, &input_format::name);
     if (format == formats.end()) {
         return unexpected(error{.code = error_code::unknown_name,
@@ -169,15 +169,8 @@ expected<loaded_input> load_input(const run_config& config, const vgpuformats::i
     }
     if (const auto checked = check_keys(config, *format); !checked) return unexpected(checked.error());
     input_reader from{source, records_kept::all, stop};
-    return with_other_files(config, from, format->load(config, from));
-}
-
-expected<loaded_input> load_input(const run_config& config, const vgpuformats::input_source& source,
-                                  const model_changes& changes) {
-    const auto* const format = std::ranges::find(formats, model_format, &input_format::name);
-    if (const auto checked = check_keys(config, *format); !checked) return unexpected(checked.error());
-    input_reader from{source, records_kept::all};
-    return with_other_files(config, from, load_model(config, changes, from));
+    return with_other_files(
+        config, from, format->name == model_format ? load_model(config, changes, from) : format->load(config, from));
 }
 
 } // namespace vgpusim

@@ -56,6 +56,15 @@ double t_quantile_975(std::size_t degrees_of_freedom) noexcept {
     return t_975[std::clamp<std::size_t>(degrees_of_freedom, 1, t_975.size()) - 1];
 }
 
+std::optional<double> seed_values::deviation() const noexcept {
+    return by_seed.size() > 1 ? std::optional{deviation_of(by_seed)} : std::nullopt;
+}
+
+std::optional<double> seed_values::half_95() const noexcept {
+    if (by_seed.size() < 2) return std::nullopt;
+    return t_quantile_975(by_seed.size() - 1) * deviation_of(by_seed) / std::sqrt(static_cast<double>(by_seed.size()));
+}
+
 paired_difference paired_difference_of(std::span<const double> first, std::span<const double> second) {
     VGA_ASSERT(first.size() == second.size() && first.size() >= 2, "figures are paired by seed");
     std::vector<double> differences;

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "study_timing.hpp"
+#include "study_texts.hpp"
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/outputs/csv_text.hpp"
@@ -20,17 +20,16 @@ using vgpuformats::document;
 namespace {
 
 /// The runs of a policy on a list, by seed.
-std::span<const studied_run> seeds_of(const load_study& study, const study_results& results, std::size_t policy,
+std::span<const studied_run> seeds_of(const experiment& study, const study_results& results, std::size_t policy,
                                       std::size_t list) {
-    const std::size_t seeds = study.seeds.count();
-    return std::span{results.runs}.subspan((policy * study.lists.size() + list) * seeds, seeds);
+    return results.seeds_of(study, {.list = list, .policy = policy});
 }
 
 /// A metric at a load in the runs that have that load.
-std::vector<double> values_at(std::span<const studied_run> runs, std::size_t pct, std::size_t metric) {
-    std::vector<double> values;
+seed_values values_at(std::span<const studied_run> runs, std::size_t pct, std::size_t metric) {
+    seed_values values;
     for (const studied_run& run : runs) {
-        if (pct < run.curve.size() && run.curve[pct]) values.push_back((*run.curve[pct])[metric]);
+        if (pct < run.curve.size() && run.curve[pct]) values.by_seed.push_back((*run.curve[pct])[metric]);
     }
     return values;
 }
@@ -48,22 +47,22 @@ std::size_t last_common_load(std::span<const studied_run> runs) {
 
 } // namespace
 
-std::string study_csv(const load_study& study, const study_results& results) {
+std::string study_csv(const experiment& study, const study_results& results) {
     std::string out{study_table_header};
-    for (std::size_t policy = 0; policy < study.policies.size(); ++policy) {
-        for (std::size_t list = 0; list < study.lists.size(); ++list) {
+    for (std::size_t policy = 0; policy < study.lists.policies.size(); ++policy) {
+        for (std::size_t list = 0; list < study.lists.pods.size(); ++list) {
             const auto runs = seeds_of(study, results, policy, list);
             std::size_t loads = 0;
             for (const studied_run& run : runs) loads = std::max(loads, run.curve.size());
-            const std::string names = csv_text(study.policies[policy]) + "," + csv_text(study.lists[list]);
+            const std::string names =
+                csv_text(study.lists.policies[policy].name) + "," + csv_text(study.lists.pods[list]);
             for (std::size_t pct = 0; pct < loads; ++pct) {
                 for (std::size_t metric = 0; metric < load_metric_names.size(); ++metric) {
                     const auto values = values_at(runs, pct, metric);
-                    if (values.empty()) continue;
-                    fmt::format_to(std::back_inserter(out), "{},{},{},{:.6f},", names, pct, load_metric_names[metric],
-                                   mean_of(values));
-                    if (values.size() > 1) fmt::format_to(std::back_inserter(out), "{:.6f}", deviation_of(values));
-                    fmt::format_to(std::back_inserter(out), ",{}\n", values.size());
+                    if (values.by_seed.empty()) continue;
+                    fmt::format_to(std::back_inserter(out), "{},{},{},{:.6f},{},{}\n", names, pct,
+                                   load_metric_names[metric], values.mean(), csv_number(values.deviation()),
+                                   values.by_seed.size());
                 }
             }
         }
@@ -71,18 +70,19 @@ std::string study_csv(const load_study& study, const study_results& results) {
     return out;
 }
 
-std::vector<study_headline> headlines_of(const load_study& study, const study_results& results) {
+std::vector<study_headline> headlines_of(const experiment& study, const study_results& results) {
     std::vector<study_headline> headlines;
-    for (std::size_t list = 0; list < study.lists.size(); ++list) {
-        for (std::size_t policy = 0; policy < study.policies.size(); ++policy) {
+    for (std::size_t list = 0; list < study.lists.pods.size(); ++list) {
+        for (std::size_t policy = 0; policy < study.lists.policies.size(); ++policy) {
             const auto runs = seeds_of(study, results, policy, list);
             const std::size_t loads = last_common_load(runs);
             if (loads == 0) continue;
-            study_headline headline{.policy = study.policies[policy], .list = study.lists[list], .load_pct = loads - 1};
+            study_headline headline{
+                .policy = study.lists.policies[policy].name, .list = study.lists.pods[list], .load_pct = loads - 1};
             for (std::size_t metric = 0; metric < load_metric_names.size(); ++metric) {
                 const auto values = values_at(runs, headline.load_pct, metric);
-                headline.mean[metric] = mean_of(values);
-                headline.deviation[metric] = deviation_of(values);
+                headline.mean[metric] = values.mean();
+                headline.deviation[metric] = values.deviation().value_or(0.0);
             }
             std::vector<double> failed;
             for (const studied_run& run : runs) failed.push_back(static_cast<double>(run.failed));
@@ -93,16 +93,12 @@ std::vector<study_headline> headlines_of(const load_study& study, const study_re
     return headlines;
 }
 
-std::string study_json(const load_study& study, const study_inputs& inputs, const study_results& results) {
-    document files = document::list();
-    for (const input_file& file : inputs.files) {
-        files.push_back(document::map({{"path", file.path}, {"sha256", file.sha256}}));
-    }
+std::string study_json(const experiment& study, const study_inputs& inputs, const study_results& results) {
     document policies = document::list();
-    for (const std::string& policy : study.policies) policies.push_back(policy);
+    for (const studied_policy& entry : study.lists.policies) policies.push_back(entry.name);
     document lists = document::list();
-    for (std::size_t list = 0; list < study.lists.size(); ++list) {
-        lists.push_back(document::map({{"list", study.lists[list]}, {"pods", inputs.pods[list].size()}}));
+    for (std::size_t list = 0; list < study.lists.pods.size(); ++list) {
+        lists.push_back(document::map({{"list", study.lists.pods[list]}, {"pods", inputs.pods[list].size()}}));
     }
     document headlines = document::list();
     for (const study_headline& headline : headlines_of(study, results)) {
@@ -119,15 +115,15 @@ std::string study_json(const load_study& study, const study_inputs& inputs, cons
                                            {"device_policy", study.run.device_policy},
                                            {"mode", study.run.mode},
                                            {"tune", study.run.tune},
-                                           {"seeds", study.seeds.text()}});
+                                           {"seeds", study.lists.seeds.text()}});
     const document summary = document::map({{"version", vgpualloc::version},
                                             {"config", config},
                                             {"policies", policies},
                                             {"lists", lists},
-                                            {"inputs", files},
+                                            {"inputs", json_of(inputs.files)},
                                             {"runs", results.runs.size()},
                                             {"headlines", headlines},
-                                            {"timing", timing_of(results)}});
+                                            {"timing", timing_of(results, results.runs.size())}});
     return vgpuformats::print_json(summary, 2) + "\n";
 }
 

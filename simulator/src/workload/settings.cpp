@@ -396,6 +396,14 @@ std::vector<std::pair<std::string, std::string>> effective(const run_config& con
     return all;
 }
 
+std::vector<std::pair<std::string, std::string>> changed_settings(const run_config& config) {
+    const run_config defaults;
+    auto changed = effective(config);
+    std::erase_if(changed,
+                  [&](const auto& setting) { return setting.second == find_setting(setting.first)->get(defaults); });
+    return changed;
+}
+
 std::vector<std::pair<std::string, std::string>> shown_settings(const run_config& config) {
     auto all = effective(config);
     const bool moves = config.defragment != defragment::never;
@@ -416,11 +424,8 @@ expected<void> check_prices(const run_config& config, const std::vector<std::str
         if (uses_prices(under)) return {};
         names += (names.empty() ? "" : ", ") + policy;
     }
-    const auto defaults = effective(run_config{});
-    const auto settings = effective(config);
-    for (std::size_t i = 0; i < settings.size(); ++i) {
-        const auto& [key, value] = settings[i];
-        if (!key.starts_with("price") || value == defaults[i].second) continue;
+    for (const auto& [key, value] : changed_settings(config)) {
+        if (!key.starts_with("price")) continue;
         return unexpected(error{.code = error_code::unsupported,
                                 .where = "",
                                 .field = key,

@@ -1,9 +1,9 @@
 // The same workload under several policies with several seeds, and whether the policies differ.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <functional>
-#include <optional>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +11,7 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/compare.hpp"
+#include "vgpusim/study/experiment.hpp"
 #include "vgpusim/study/statistics.hpp"
 
 namespace vgpusim {
@@ -35,6 +36,26 @@ inline constexpr compared_measure compared_measures[] = {
     {.name = "served_compute_ratio", .words = "compute served, % of GPUs", .scale = 100.0},
 };
 
+struct measured_value {
+    double value = 0.0;
+    std::size_t jobs = 0; ///< of measures of_queues: how many jobs the value is the mean of
+};
+using run_measures = std::array<measured_value, std::size(compared_measures)>;
+
+/// A run until all that it is compared with are done: means are then over one span (share_span()).
+struct unmeasured_run {
+    unmeasured_run() = default;
+    unmeasured_run(run_record run, const simulation_input& input);
+
+    /// Gives back what is large or of the input, and what no measure is made of.
+    void strip();
+    [[nodiscard]] run_measures measures() const;
+
+    run_record record;
+    measured_value wait{};
+    measured_value slowdown{};
+};
+
 /// A measure of one policy, by seed.
 struct measured_policy {
     std::string policy;
@@ -52,27 +73,22 @@ struct compared_figures {
 [[nodiscard]] bool is_comparable(const compared_figures& figures, std::size_t policy);
 
 struct seeds_comparison {
-    run_config config; ///< policy and seed are those of the first run
-    seed_range seeds;
+    experiment plan;
+    experiment_notes notes;
     std::vector<compared_figures> measures;
     loaded_input first_input; ///< that of the first seed
     /// The runs of the first seed, by policy: what report.html shows curves of.
     std::vector<run_record> first_runs;
-    double wall_s = 0.0;
-    double cpu_s = 0.0;
-    std::size_t jobs = 1;
 };
 
 /// Refuses a single seed, which has no confidence interval, and lists from standard input, which every seed reads anew.
 [[nodiscard]] vgpualloc::expected<void> check_seeds(const run_config& config, const seed_range& seeds);
 
-/// Replays every policy with every seed on `jobs` threads. `first_input` is what `config` loads with the first seed;
-/// the other seeds load theirs. Of each run only the measures are kept, but for those of the first seed. `tell`: runs
-/// that are done.
+/// Replays every policy with every seed. `first_input` is what `config` loads with the first seed; the other seeds load
+/// theirs. Of each run only the measures are kept, but for those of the first seed.
 [[nodiscard]] vgpualloc::expected<seeds_comparison>
 compare_seeds(const run_config& config, const seed_range& seeds, const vgpuformats::input_source& source,
-              loaded_input first_input, const std::vector<std::string>& policies, std::size_t jobs,
-              const std::function<void(std::size_t)>& tell);
+              loaded_input first_input, const std::vector<std::string>& policies, const experiment_control& control);
 
 /// "spread serves …": what the differences of the measure show of a policy against the first one, in a sentence, or
 /// that no difference is shown, or that the two cannot be compared (is_comparable()).

@@ -20,15 +20,6 @@ inline constexpr std::string_view loss_measures[] = {"accepted_ratio", "accepted
                                                      "filled_memory_ratio"};
 inline constexpr std::size_t moved_measure = 2; ///< of which less is better; it is not compared
 
-/// A measure of a policy in a cell, by seed.
-struct loss_values {
-    std::vector<double> by_seed;
-
-    [[nodiscard]] double mean() const { return mean_of(by_seed); }
-    /// Half of the 95 % confidence interval of the mean, Student's t; nothing with one seed.
-    [[nodiscard]] std::optional<double> half_95() const;
-};
-
 /// How a policy does against another one over the same arrivals.
 struct loss_difference {
     std::size_t policy = 0;
@@ -43,20 +34,23 @@ struct loss_difference {
 struct loss_cell {
     std::size_t model = 0;
     std::size_t load = 0;
-    std::vector<std::vector<loss_values>> policies{}; ///< by policy, then measure; one that is not there is empty
+    std::vector<std::vector<seed_values>> policies{}; ///< by policy, then measure; one that is not there is empty
     std::vector<loss_difference> differences{};       ///< with two seeds or more
 };
 
 /// By model, then load.
-[[nodiscard]] std::vector<loss_cell> loss_cells_of(const loss_study& study, const loss_results& results);
+[[nodiscard]] std::vector<loss_cell> loss_cells_of(const experiment& study, const loss_results& results);
+
+/// The load of a cell; nothing where it is the model's.
+[[nodiscard]] std::optional<double> load_of(const experiment& study, const loss_cell& cell);
 
 /// study.csv: for every model, load (empty: the model's), policy and measure the mean over the seeds, half of its 95 %
 /// interval, the standard deviation (both empty with one seed) and the number of seeds. Measures are loss_measures, and
 /// accepted_ratio:CLASS for the pods of each class.
-[[nodiscard]] std::string loss_study_csv(const loss_study& study, const loss_results& results);
+[[nodiscard]] std::string loss_study_csv(const experiment& study, const loss_results& results);
 
 /// study.json: what was replayed, from which files; of every cell the measures with the value of each seed, and the
 /// paired differences; and the times, in which alone two runs of the same study differ.
-[[nodiscard]] std::string loss_study_json(const loss_study& study, const loss_results& results);
+[[nodiscard]] std::string loss_study_json(const experiment& study, const loss_results& results);
 
 } // namespace vgpusim

@@ -21,9 +21,11 @@ struct model_changes; // workload/kubernetes.hpp
 /// values do not go together; stopped.
 [[nodiscard]] vgpualloc::expected<loaded_input>
 load_input(const run_config& config, const vgpuformats::input_source& source, const vgpualloc::stop_signal& stop = {});
-/// The same of a workload model that is taken with changes.
-[[nodiscard]] vgpualloc::expected<loaded_input>
-load_input(const run_config& config, const vgpuformats::input_source& source, const model_changes& changes);
+/// The same of a workload model that is taken with changes; other formats have none.
+[[nodiscard]] vgpualloc::expected<loaded_input> load_input(const run_config& config,
+                                                           const vgpuformats::input_source& source,
+                                                           const model_changes& changes,
+                                                           const vgpualloc::stop_signal& stop);
 
 /// The policies of one run. Nobody else may use them meanwhile.
 struct policies_of_run {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace vgpusim {
 
@@ -16,6 +18,17 @@ namespace vgpusim {
 /// The 0.975 quantile of Student's t distribution with so many degrees of freedom, at least one, to six decimals. Above
 /// 200 the one of 200 is taken, which makes intervals at most 0.7 % too wide.
 [[nodiscard]] double t_quantile_975(std::size_t degrees_of_freedom) noexcept;
+
+/// A figure of one policy, by seed.
+struct seed_values {
+    std::vector<double> by_seed;
+
+    [[nodiscard]] double mean() const noexcept { return mean_of(by_seed); }
+    /// Nothing with one seed.
+    [[nodiscard]] std::optional<double> deviation() const noexcept;
+    /// Half of the 95 % confidence interval of the mean, Student's t; nothing with one seed.
+    [[nodiscard]] std::optional<double> half_95() const noexcept;
+};
 
 /// How two policies differ in a figure over the same seeds.
 struct paired_difference {

@@ -16,11 +16,11 @@ inline constexpr std::string_view study_table_header = "policy,list,load_pct,met
 /// study.csv: for every policy, list, whole percent of load and metric the mean over the seeds, the standard deviation
 /// (empty with one seed) and the number of seeds whose run reaches that load. Texts with commas are in quotes, as
 /// RFC 4180 has it.
-[[nodiscard]] std::string study_csv(const load_study& study, const study_results& results);
+[[nodiscard]] std::string study_csv(const experiment& study, const study_results& results);
 
 /// study.json: what was replayed, from which files, how each policy does on each list at its last common load, and the
 /// times, in which alone two runs of the same study differ.
-[[nodiscard]] std::string study_json(const load_study& study, const study_inputs& inputs, const study_results& results);
+[[nodiscard]] std::string study_json(const experiment& study, const study_inputs& inputs, const study_results& results);
 
 /// A policy at the highest load that all seeds of a list reach.
 struct study_headline {
@@ -33,6 +33,6 @@ struct study_headline {
 };
 
 /// At the highest load that all seeds of the list reach; nothing for a list that reaches none.
-[[nodiscard]] std::vector<study_headline> headlines_of(const load_study& study, const study_results& results);
+[[nodiscard]] std::vector<study_headline> headlines_of(const experiment& study, const study_results& results);
 
 } // namespace vgpusim

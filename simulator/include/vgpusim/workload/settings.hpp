@@ -125,6 +125,9 @@ inline constexpr const char* arrivals_expected = "a whole number from 1 to 10000
 /// Every key and value as text, in a fixed order.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> effective(const run_config& config);
 
+/// Those of them that have another value than where nothing is set.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> changed_settings(const run_config& config);
+
 /// Whether a policy of the configuration goes by prices, whatever else it is a part of.
 [[nodiscard]] bool uses_prices(const run_config& config);
 

@@ -29,18 +29,19 @@ vgpusim::study_inputs inputs() {
                       {.path = "two.csv", .sha256 = ""}}};
 }
 
-TEST(load_study, runs_are_kept_by_policy_then_list_then_seed) {
+TEST(load_study, runs_are_kept_by_list_then_policy_then_seed) {
     const auto study = check_study(config(), {.policies = {{"fgd", "fgd"}, {"spread", "spread"}},
                                               .pods = {"one.csv", "two.csv"},
                                               .seeds = {3, 5}})
                            .value();
     for (const std::size_t jobs : {1U, 3U}) {
         std::size_t told = 0;
-        const auto results = run_study(study, inputs(), jobs, [&told](std::size_t done) { told = done; });
+        const auto results =
+            run_study(study, inputs(), {.jobs = jobs, .tell = [&told](std::size_t done) { told = done; }});
         ASSERT_TRUE(results);
         ASSERT_EQ(results->runs.size(), 12U);
         EXPECT_EQ(told, 12U);
-        for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(results->runs[i].arrived, i / 3 % 2 == 0 ? 3 : 2) << i;
+        for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(results->runs[i].arrived, i / 6 == 0 ? 3 : 2) << i;
     }
 }
 

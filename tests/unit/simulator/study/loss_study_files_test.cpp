@@ -27,15 +27,16 @@ vgpusim::loss_run loss_run_of(std::int64_t accepted) {
 }
 
 /// Three policies, of which the first two are baselines, at one load with three seeds.
-vgpusim::loss_study three_policies_study() {
-    return {
-        .run = {},
-        .policies = {{.name = "x", .policy = "fgd"}, {.name = "y", .policy = "spread"}, {.name = "z", .policy = "mcc"}},
-        .models = {"m.json"},
-        .loads = {1.0},
-        .seeds = {1, 3},
-        .against = 0,
-        .baselines = {0, 1}};
+vgpusim::experiment three_policies_study() {
+    return {.run = {},
+            .lists = {.policies = {{.name = "x", .policy = "fgd"},
+                                   {.name = "y", .policy = "spread"},
+                                   {.name = "z", .policy = "mcc"}},
+                      .pods = {"m.json"},
+                      .seeds = {1, 3},
+                      .loads = {1.0},
+                      .against = "x",
+                      .baselines = {"x", "y"}}};
 }
 
 vgpusim::loss_results three_policies_results() {
@@ -59,7 +60,7 @@ TEST(loss_study_files, a_row_has_mean_interval_deviation_and_number_of_seeds) {
 
 TEST(loss_study_files, with_one_seed_there_is_no_interval) {
     auto one = three_policies_study();
-    one.seeds = {1, 1};
+    one.lists.seeds = {1, 1};
     vgpusim::loss_results single;
     single.runs = {loss_run_of(60), loss_run_of(70), loss_run_of(80)};
     EXPECT_THAT(loss_study_csv(one, single), HasSubstr("m.json,1,x,accepted_ratio,0.600000,,,1\n"));
@@ -72,8 +73,9 @@ TEST(loss_study_files, others_are_held_against_one_policy_and_the_best_baseline)
     std::vector<std::string> pairs;
     for (const auto& entry : cells.front().differences) {
         if (entry.measure != 0) continue;
-        pairs.push_back(three_policies_study().policies[entry.policy].name + "-" +
-                        three_policies_study().policies[entry.against].name + (entry.is_best_baseline ? " best" : ""));
+        pairs.push_back(three_policies_study().lists.policies[entry.policy].name + "-" +
+                        three_policies_study().lists.policies[entry.against].name +
+                        (entry.is_best_baseline ? " best" : ""));
         if (entry.policy != 2 || !entry.is_best_baseline) continue;
         EXPECT_DOUBLE_EQ(entry.difference.mean, 0.13);
         EXPECT_NEAR(entry.difference.low, 0.13 - 4.302653 * 0.03 / 1.7320508, 1e-7);
@@ -92,8 +94,8 @@ TEST(loss_study_files, how_full_devices_are_is_said_where_nobody_leaves) {
 
 TEST(loss_study_files, the_summary_has_the_value_of_every_seed) {
     auto with_settings = three_policies_study();
-    with_settings.policies[2].settings = {{"discipline", "fifo"}};
-    with_settings.policies[2].mig_dialect = "volcano_vgpu";
+    with_settings.lists.policies[2].settings = {{"discipline", "fifo"}};
+    with_settings.lists.policies[2].mig_dialect = "volcano_vgpu";
     const auto summary =
         vgpuformats::parse_json(loss_study_json(with_settings, three_policies_results()), "study.json").value();
     const auto& cell = summary.find("cells")->items.front();

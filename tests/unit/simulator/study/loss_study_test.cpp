@@ -34,8 +34,8 @@ std::vector<studied_policy> pool_and_two() {
             {.name = "pool", .policy = "reference:pool"}};
 }
 
-vgpusim::loss_results finished(const vgpusim::loss_study& study, std::size_t jobs = 1) {
-    auto results = run_loss_study(study, vgputraces::file_source{}, jobs, {});
+vgpusim::loss_results finished(const vgpusim::experiment& study, std::size_t jobs = 1) {
+    auto results = run_loss_study(study, vgputraces::file_source{}, {.jobs = jobs});
     EXPECT_TRUE(results.has_value()) << results.error().message();
     return *std::move(results);
 }
@@ -133,7 +133,7 @@ TEST(loss_study, what_happens_to_nodes_happens_in_its_runs) {
     vgpusim::run_config missing;
     missing.events = folder / "none.csv";
     const auto study = check_loss_study(missing, loss_lists(model, {{.name = "fgd", .policy = "fgd"}})).value();
-    EXPECT_FALSE(run_loss_study(study, vgputraces::file_source{}, 1, {}));
+    EXPECT_FALSE(run_loss_study(study, vgputraces::file_source{}, {}));
 }
 
 TEST(loss_study, arrivals_and_nodes_may_be_others_than_the_model_says) {
@@ -181,7 +181,7 @@ TEST(loss_study, refuses_what_does_not_go_together) {
 TEST(loss_study, a_model_that_is_no_good_ends_it) {
     const model_file model{"{"};
     const auto results = run_loss_study(check_loss_study({}, loss_lists(model, pool_and_two())).value(),
-                                        vgputraces::file_source{}, 2, {});
+                                        vgputraces::file_source{}, {.jobs = 2});
     ASSERT_FALSE(results);
     EXPECT_NE(results.error().where.find("model.json"), std::string::npos);
 }

@@ -18,8 +18,9 @@ vgpusim::load_point filled(double value) {
 }
 
 /// One policy and one list with two seeds, of which the second ends at a lower load.
-vgpusim::load_study study() {
-    return {.run = {}, .policies = {"weighted:fgd=1,spread=2"}, .lists = {"a \"b\".csv"}, .seeds = {1, 2}};
+vgpusim::experiment study() {
+    const std::string policy = "weighted:fgd=1,spread=2";
+    return {.run = {}, .lists = {.policies = {{policy, policy}}, .pods = {"a \"b\".csv"}, .seeds = {1, 2}}};
 }
 
 vgpusim::study_results results() {
