@@ -1,10 +1,9 @@
 // The tables of an outcome.
 #include <cmath>
-#include <limits>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
+#include "make_columns.hpp"
 #include "outcome.hpp"
 #include "vgpusim/outputs/pods_csv.hpp"
 #include "vgpusim/outputs/rows.hpp"
@@ -18,53 +17,11 @@ using vgpuformats::value_kind;
 
 namespace {
 
-constexpr double not_there = std::numeric_limits<double>::quiet_NaN();
-
 double seconds_of(ticks time) {
     return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
 }
 
 double seconds_of(const std::optional<ticks>& time) { return time ? seconds_of(*time) : not_there; }
-
-/// Numbers texts in the order in which they first occur.
-class text_coder {
-public:
-    explicit text_coder(std::size_t rows) { column_.codes.reserve(rows); }
-
-    void add(const std::string& text) {
-        const auto [entry, is_new] = codes_.try_emplace(text, static_cast<std::int32_t>(column_.dictionary.size()));
-        if (is_new) column_.dictionary.push_back(text);
-        column_.codes.push_back(entry->second);
-    }
-    /// A text that none before is like.
-    void add_unique(std::string text) {
-        column_.codes.push_back(static_cast<std::int32_t>(column_.dictionary.size()));
-        column_.dictionary.push_back(std::move(text));
-    }
-    [[nodiscard]] coded_column take() { return std::move(column_); }
-
-private:
-    coded_column column_;
-    std::unordered_map<std::string, std::int32_t> codes_; // only looked up, never walked
-};
-
-/// The unit that the last words of a name say.
-std::string unit_of(std::string_view name) {
-    constexpr std::pair<std::string_view, std::string_view> units[] = {{"cpu_milli", "milli-CPU"},
-                                                                       {"_milli", "milli-GPU"},
-                                                                       {"_mib", "MiB"},
-                                                                       {"_kwh", "kWh"},
-                                                                       {"_w", "W"},
-                                                                       {"_gpu_s", "GPU s"},
-                                                                       {"_s", "s"},
-                                                                       {"_ns", "ns"},
-                                                                       {"_us", "us"},
-                                                                       {"_pct", "%"}};
-    for (const auto& [ending, unit] : units) {
-        if (name.ends_with(ending)) return std::string{unit};
-    }
-    return "";
-}
 
 void add_member(table& summary, const std::string& name, const document& value) {
     if (value.is_map()) {
