@@ -23,11 +23,7 @@ namespace {
 constexpr const char* report_name = "report.html";
 
 vgpualloc::error bad_policies(const std::string& value, const char* expectation) {
-    return {.code = vgpualloc::error_code::malformed,
-            .where = "",
-            .field = "--policy",
-            .value = value,
-            .expected = expectation};
+    return setting_error(vgpualloc::error_code::malformed, "--policy", value, expectation);
 }
 
 } // namespace

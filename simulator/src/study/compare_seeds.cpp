@@ -56,19 +56,13 @@ run_measures unmeasured_run::measures() const {
 
 expected<void> check_seeds(const run_config& config, const seed_range& seeds) {
     if (seeds.count() < 2) {
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = "",
-                                .field = "--seeds",
-                                .value = seeds.text(),
-                                .expected = "two seeds or more; for one there is --seed"});
+        return unexpected(setting_error(error_code::out_of_range, "--seeds", seeds.text(),
+                                        "two seeds or more; for one there is --seed"));
     }
     for (const auto& [key, path] : paths_of(config)) {
         if (path != vgpuformats::standard_input) continue;
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = key,
-                                .value = path,
-                                .expected = "a file, because every seed reads it again"});
+        return unexpected(
+            setting_error(error_code::unsupported, key, path, "a file, because every seed reads it again"));
     }
     return {};
 }

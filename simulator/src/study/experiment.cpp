@@ -1,7 +1,6 @@
 #include "vgpusim/study/experiment.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -11,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "study_checks.hpp"
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/sha256.hpp"
 #include "vgpusim/engine/latency.hpp"
@@ -57,24 +55,24 @@ namespace {
 
 /// Refuses a list of nothing and one with something twice. `flag` is what errors call it.
 expected<void> check_each_once(const std::vector<std::string>& values, const char* flag) {
-    if (values.empty()) return unexpected(bad_study(error_code::missing, flag, "", "missing; expected at least one"));
+    if (values.empty())
+        return unexpected(setting_error(error_code::missing, flag, "", "missing; expected at least one"));
     std::set<std::string_view> known;
     for (const std::string& value : values) {
         if (known.insert(value).second) continue;
-        return unexpected(bad_study(error_code::duplicate, flag, value, "each only once"));
+        return unexpected(setting_error(error_code::duplicate, flag, value, "each only once"));
     }
     return {};
 }
 
 /// Keys that one policy sets for itself.
 expected<void> check_own_keys(const run_config& run, const studied_policy& policy) {
-    constexpr std::array<std::string_view, 7> of_all{"pods",  "policy", "offered_load", "seed",
-                                                     "trace", "out",    "format"};
+    constexpr std::string_view of_all[] = {"pods", "policy", "offered_load", "seed", "trace", "out", "format"};
     bool sets_prices = false;
     for (const auto& [key, value] : policy.settings) {
-        if (std::ranges::find(of_all, key) != of_all.end()) {
-            return unexpected(bad_study(error_code::unsupported, "study.policies.set." + key, value,
-                                        "nothing: it is the same for all policies of a study"));
+        if (std::ranges::find(of_all, key) != std::end(of_all)) {
+            return unexpected(setting_error(error_code::unsupported, "study.policies.set." + key, value,
+                                            "nothing: it is the same for all policies of a study"));
         }
         sets_prices = sets_prices || key.starts_with("price");
     }
@@ -106,7 +104,7 @@ expected<void> check_name(const study_lists& lists, const std::string& name, con
         if (entry.name == name) return {};
         names += (names.empty() ? "" : ", ") + entry.name;
     }
-    return unexpected(bad_study(error_code::unknown_name, field, name, "one of the study's policies: " + names));
+    return unexpected(setting_error(error_code::unknown_name, field, name, "one of the study's policies: " + names));
 }
 
 } // namespace
@@ -124,8 +122,8 @@ expected<void> check_lists(const experiment& plan) {
     if (auto checked = check_different(lists); !checked) return checked;
     constexpr std::size_t runs_max = 100'000;
     if (plan.runs() > runs_max) {
-        return unexpected(bad_study(error_code::out_of_range, "--seeds", lists.seeds.text(),
-                                    "at most 100000 runs, and these are " + std::to_string(plan.runs())));
+        return unexpected(setting_error(error_code::out_of_range, "--seeds", lists.seeds.text(),
+                                        "at most 100000 runs, and these are " + std::to_string(plan.runs())));
     }
     if (!lists.against.empty()) {
         if (auto checked = check_name(lists, lists.against, "study.against"); !checked) return checked;
@@ -160,28 +158,28 @@ namespace {
 /// For every policy the first of the policies whose inputs are made of the same. What is not known to concern the
 /// decisions alone may concern the input.
 std::vector<std::size_t> inputs_of_policies(const experiment& plan) {
-    constexpr std::array<std::string_view, 16> of_decisions{"policy",
-                                                            "device_policy",
-                                                            "discipline",
-                                                            "after_failure",
-                                                            "layout_change_s",
-                                                            "sample_interval_s",
-                                                            "out",
-                                                            "defragment",
-                                                            "defragment_every_s",
-                                                            "defragment_moves_max",
-                                                            "defragment_share",
-                                                            "move_downtime_s",
-                                                            "move_copy_s_per_gib",
-                                                            "price_demand",
-                                                            "price_every",
-                                                            "price_window"};
+    constexpr std::string_view of_decisions[] = {"policy",
+                                                 "device_policy",
+                                                 "discipline",
+                                                 "after_failure",
+                                                 "layout_change_s",
+                                                 "sample_interval_s",
+                                                 "out",
+                                                 "defragment",
+                                                 "defragment_every_s",
+                                                 "defragment_moves_max",
+                                                 "defragment_share",
+                                                 "move_downtime_s",
+                                                 "move_copy_s_per_gib",
+                                                 "price_demand",
+                                                 "price_every",
+                                                 "price_window"};
     std::vector<std::vector<std::pair<std::string, std::string>>> made_of;
     std::vector<std::size_t> first;
     for (std::size_t policy = 0; policy < plan.lists.policies.size(); ++policy) {
         auto settings = effective(plan.config_of({.policy = policy}));
         std::erase_if(settings, [&](const auto& setting) {
-            return std::ranges::find(of_decisions, setting.first) != of_decisions.end();
+            return std::ranges::find(of_decisions, setting.first) != std::end(of_decisions);
         });
         settings.emplace_back("mig_dialect", plan.lists.policies[policy].mig_dialect);
         const auto same = std::ranges::find(made_of, settings);

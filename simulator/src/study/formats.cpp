@@ -60,12 +60,8 @@ constexpr std::array formats{
 expected<void> check_keys(const run_config& config, const input_format& format) {
     for (const auto& [key, value] : changed_settings(config)) {
         if (std::ranges::find(format.keys_without_use, key) == format.keys_without_use.end()) continue;
-        return unexpected(
-            error{.code = error_code::unsupported,
-                  .where = "",
-                  .field = key,
-                  .value = value,
-                  .expected = "no such setting: format " + std::string{format.name} + " has no use for it"});
+        return unexpected(setting_error(error_code::unsupported, key, value,
+                                        "no such setting: format " + std::string{format.name} + " has no use for it"));
     }
     return {};
 }
@@ -128,11 +124,8 @@ expected<void> check_autoscaler(const run_config& config) {
     if (!rules) return unexpected(rules.error());
     if ((*rules)->make()->keeps_waiting()) return {};
     return unexpected(
-        error{.code = error_code::unsupported,
-              .where = "",
-              .field = "autoscaler",
-              .value = config.autoscaler,
-              .expected = "a discipline with a queue: under " + config.discipline + " nobody waits for a node"});
+        setting_error(error_code::unsupported, "autoscaler", config.autoscaler,
+                      "a discipline with a queue: under " + config.discipline + " nobody waits for a node"));
 }
 
 /// Adds what is read alike for every format.
@@ -161,11 +154,7 @@ expected<loaded_input> load_input(const run_config& config, const vgpuformats::i
                                   const model_changes& changes, const vgpualloc::stop_signal& stop) {
     const auto* const format = std::ranges::find(formats, config.format, &input_format::name);
     if (format == formats.end()) {
-        return unexpected(error{.code = error_code::unknown_name,
-                                .where = "",
-                                .field = "format",
-                                .value = config.format,
-                                .expected = "one of " + format_names()});
+        return unexpected(setting_error(error_code::unknown_name, "format", config.format, "one of " + format_names()));
     }
     if (const auto checked = check_keys(config, *format); !checked) return unexpected(checked.error());
     input_reader from{source, records_kept::all, stop};

@@ -1,10 +1,10 @@
 #include "vgpusim/study/loss_study.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
-#include "study_checks.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/kubernetes.hpp"
 
@@ -15,13 +15,14 @@ using vgpualloc::expected;
 using vgpualloc::unexpected;
 
 expected<experiment> check_loss_study(const run_config& run, const study_lists& lists) {
-    constexpr std::array<std::string_view, 5> set_by_study{"pods", "policy", "offered_load", "seed", "trace"};
+    constexpr std::string_view set_by_study[] = {"pods", "policy", "offered_load", "seed", "trace"};
     for (const auto& [key, value] : changed_settings(run)) {
-        if (std::ranges::find(set_by_study, key) == set_by_study.end()) continue;
-        return unexpected(bad_study(error_code::unsupported, key, value,
-                                    "nothing: a study sets models, policy, load and seed itself, and traces no run"));
+        if (std::ranges::find(set_by_study, key) == std::end(set_by_study)) continue;
+        return unexpected(
+            setting_error(error_code::unsupported, key, value,
+                          "nothing: a study sets models, policy, load and seed itself, and traces no run"));
     }
-    if (run.out.empty()) return unexpected(bad_study(error_code::missing, "out", "", "missing; expected a path"));
+    if (run.out.empty()) return unexpected(setting_error(error_code::missing, "out", "", "missing; expected a path"));
     experiment study{.run = run, .lists = lists};
     study.run.format = model_format;
     if (auto checked = check_lists(study); !checked) return unexpected(std::move(checked).error());

@@ -155,12 +155,10 @@ expected<void> check_rows(const run_config& config, const simulation_input& inpu
     }
     const std::int64_t span = (end - input.pods.front().arrival).count() / vgpualloc::ticks_per_second.count();
     if (span / config.sample_interval_s < rows_max) return {};
-    return unexpected(error{.code = error_code::out_of_range,
-                            .where = "",
-                            .field = "sample_interval_s",
-                            .value = std::to_string(config.sample_interval_s),
-                            .expected = "at least " + std::to_string(span / rows_max + 1) +
-                                        ", because the trace spans " + std::to_string(span) + " s"});
+    return unexpected(setting_error(error_code::out_of_range, "sample_interval_s",
+                                    std::to_string(config.sample_interval_s),
+                                    "at least " + std::to_string(span / rows_max + 1) + ", because the trace spans " +
+                                        std::to_string(span) + " s"));
 }
 
 /// Jobs that wait may run one after the other. Where that passes what ticks can count, times would begin again from
@@ -185,13 +183,19 @@ expected<void> check_times(const run_config& config, const simulation_input& inp
         end += static_cast<double>(longest.count());
     }
     if (end <= ticks_max) return {};
-    return unexpected(error{.code = error_code::out_of_range,
-                            .where = "",
-                            .field = "discipline",
-                            .value = config.discipline,
-                            .expected = fmt::format("jobs that end within {:.0f} s where they wait for each other, and "
-                                                    "one after the other these end after {:.0f} s",
-                                                    ticks_max / 1e6, end / 1e6)});
+    return unexpected(setting_error(error_code::out_of_range, "discipline", config.discipline,
+                                    fmt::format("jobs that end within {:.0f} s where they wait for each other, and "
+                                                "one after the other these end after {:.0f} s",
+                                                ticks_max / 1e6, end / 1e6)));
+}
+
+/// The names of the disciplines that plan no starts ahead.
+std::string that_only_try() {
+    std::string names;
+    for (const discipline_entry& entry : all_disciplines) {
+        if (entry.only_tries) names += (names.empty() ? "" : ", ") + std::string{entry.name};
+    }
+    return names;
 }
 
 /// Why a run cannot be decided by the model of Volcano.
@@ -199,11 +203,7 @@ expected<void> check_volcano_run(const run_config& config, const simulation_inpu
                                  const vgpualloc::cluster& nodes, const discipline_entry* rules) {
     if (auto checked = check_volcano(input, nodes); !checked) return checked;
     const auto refuse = [](const char* field, const std::string& value, std::string expectation) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = field,
-                                .value = value,
-                                .expected = std::move(expectation)});
+        return unexpected(setting_error(error_code::unsupported, field, value, std::move(expectation)));
     };
     if (!config.device_policy.empty()) {
         return refuse("device_policy", config.device_policy, "none with policy compat:volcano, which chooses devices");
@@ -217,29 +217,18 @@ expected<void> check_volcano_run(const run_config& config, const simulation_inpu
         return refuse("autoscaler", config.autoscaler, "none with policy compat:volcano, which alone knows what fits");
     }
     if (rules != nullptr && rules->only_tries) return {};
-    std::string possible;
-    for (const discipline_entry& other : all_disciplines) {
-        if (other.only_tries) possible += (possible.empty() ? "" : ", ") + std::string{other.name};
-    }
-    return refuse("discipline", config.discipline, "one of " + possible + " with policy compat:volcano");
+    return refuse("discipline", config.discipline, "one of " + that_only_try() + " with policy compat:volcano");
 }
 
 /// Why pods cannot be moved in a run.
 expected<void> check_moves(const run_config& config, const discipline_entry* rules) {
     const auto refuse = [&](std::string expectation) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = "defragment",
-                                .value = find_setting("defragment")->get(config),
-                                .expected = std::move(expectation)});
+        return unexpected(setting_error(error_code::unsupported, "defragment", find_setting("defragment")->get(config),
+                                        std::move(expectation)));
     };
     if (config.policy == volcano_policy) return refuse("never with policy compat:volcano, which moves nothing");
     if (rules != nullptr && rules->only_tries) return {};
-    std::string possible;
-    for (const discipline_entry& other : all_disciplines) {
-        if (other.only_tries) possible += (possible.empty() ? "" : ", ") + std::string{other.name};
-    }
-    return refuse("never with a discipline other than " + possible + ", which plan no starts ahead");
+    return refuse("never with a discipline other than " + that_only_try() + ", which plan no starts ahead");
 }
 
 move_rules move_rules_of(const run_config& config, move_planner* planner) {

@@ -15,6 +15,7 @@
 #include "vgpualloc/compat/fgd/go_random.hpp"
 #include "vgpualloc/dialect/openb.hpp"
 #include "vgpusim/workload/offered_load.hpp"
+#include "vgpusim/workload/settings.hpp"
 
 namespace vgpusim {
 
@@ -56,11 +57,8 @@ expected<void> tune_up(std::vector<listed_pod>& list, const std::vector<openb_po
         const openb_pod& picked = by_name[source];
         if (static_cast<double>(requested + picked.gpu_milli.count()) > target) return {};
         if (list.size() >= pods_max) {
-            return vgpualloc::unexpected(error{.code = error_code::out_of_range,
-                                               .where = "",
-                                               .field = "tune",
-                                               .value = "",
-                                               .expected = "the target load needs more than 50 million pods"});
+            return vgpualloc::unexpected(
+                setting_error(error_code::out_of_range, "tune", "", "the target load needs more than 50 million pods"));
         }
         requested += gpus_requested(picked).count();
         list.push_back({.source = source, .copy = copy});
@@ -120,12 +118,8 @@ expected<void> tune(std::vector<listed_pod>& list, const std::vector<openb_pod>&
     const double target = ratio * static_cast<double>(capacity);
     if (static_cast<double>(requested) < target) {
         if (requested == 0) {
-            return vgpualloc::unexpected(
-                error{.code = error_code::unsupported,
-                      .where = "",
-                      .field = "tune",
-                      .value = "",
-                      .expected = "the pod list asks for no GPU, so its load cannot be tuned"});
+            return vgpualloc::unexpected(setting_error(error_code::unsupported, "tune", "",
+                                                       "the pod list asks for no GPU, so its load cannot be tuned"));
         }
         return tune_up(list, by_name, requested, target, random);
     }

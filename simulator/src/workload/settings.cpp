@@ -343,23 +343,24 @@ error unknown_setting(std::string where, std::string_view name) {
             .expected = "one of the keys " + known};
 }
 
+error setting_error(error_code code, std::string field, std::string value, std::string expectation) {
+    return {.code = code,
+            .where = "",
+            .field = std::move(field),
+            .value = std::move(value),
+            .expected = std::move(expectation)};
+}
+
 error bad_setting(std::string_view key, std::string_view value, const char* expectation) {
     const bool absent = value.empty();
-    return {.code = absent ? error_code::missing : error_code::malformed,
-            .where = "",
-            .field = std::string{key},
-            .value = std::string{value},
-            .expected = (absent ? "missing; expected " : "") + std::string{expectation}};
+    return setting_error(absent ? error_code::missing : error_code::malformed, std::string{key}, std::string{value},
+                         (absent ? "missing; expected " : "") + std::string{expectation});
 }
 
 error unknown_discipline(std::string_view name) {
     std::string known;
     for (const std::string_view other : discipline_names) known += (known.empty() ? "" : ", ") + std::string{other};
-    return {.code = error_code::unknown_name,
-            .where = "",
-            .field = "discipline",
-            .value = std::string{name},
-            .expected = "one of " + known};
+    return setting_error(error_code::unknown_name, "discipline", std::string{name}, "one of " + known);
 }
 
 std::optional<std::int64_t> parse_arrivals(std::string_view text) {
@@ -426,11 +427,8 @@ expected<void> check_prices(const run_config& config, const std::vector<std::str
     }
     for (const auto& [key, value] : changed_settings(config)) {
         if (!key.starts_with("price")) continue;
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = key,
-                                .value = value,
-                                .expected = "no such setting: " + names + " has no use for it (dual_price has)"});
+        return unexpected(setting_error(error_code::unsupported, key, value,
+                                        "no such setting: " + names + " has no use for it (dual_price has)"));
     }
     return {};
 }
