@@ -20,10 +20,6 @@ namespace {
 
 constexpr double not_there = std::numeric_limits<double>::quiet_NaN();
 
-double seconds_of(ticks time) {
-    return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
-}
-
 double seconds_of(const std::optional<ticks>& time) { return time ? seconds_of(*time) : not_there; }
 
 /// Numbers texts in the order in which they first occur.

@@ -336,30 +336,18 @@ const run_setting* find_setting(std::string_view name) {
 error unknown_setting(std::string where, std::string_view name) {
     std::string known;
     for (const run_setting& other : settings) known += (known.empty() ? "" : ", ") + std::string{other.name};
-    return {.code = error_code::unknown_name,
-            .where = std::move(where),
-            .field = "",
-            .value = std::string{name},
-            .expected = "one of the keys " + known};
+    return bad_value(error_code::unknown_name, "", name, "one of the keys " + known).at(std::move(where));
 }
 
 error bad_setting(std::string_view key, std::string_view value, const char* expectation) {
-    const bool absent = value.empty();
-    return {.code = absent ? error_code::missing : error_code::malformed,
-            .where = "",
-            .field = std::string{key},
-            .value = std::string{value},
-            .expected = (absent ? "missing; expected " : "") + std::string{expectation}};
+    if (value.empty()) return bad_input(error_code::missing, key, "missing", expectation);
+    return bad_value(error_code::malformed, key, value, expectation);
 }
 
 error unknown_discipline(std::string_view name) {
     std::string known;
     for (const std::string_view other : discipline_names) known += (known.empty() ? "" : ", ") + std::string{other};
-    return {.code = error_code::unknown_name,
-            .where = "",
-            .field = "discipline",
-            .value = std::string{name},
-            .expected = "one of " + known};
+    return bad_value(error_code::unknown_name, "discipline", name, "one of " + known);
 }
 
 std::optional<std::int64_t> parse_arrivals(std::string_view text) {
@@ -421,11 +409,8 @@ expected<void> check_prices(const run_config& config, const std::vector<std::str
     for (std::size_t i = 0; i < settings.size(); ++i) {
         const auto& [key, value] = settings[i];
         if (!key.starts_with("price") || value == defaults[i].second) continue;
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = key,
-                                .value = value,
-                                .expected = "no such setting: " + names + " has no use for it (dual_price has)"});
+        return unexpected(bad_value(error_code::unsupported, key, value,
+                                    "no such setting: " + names + " has no use for it (dual_price has)"));
     }
     return {};
 }

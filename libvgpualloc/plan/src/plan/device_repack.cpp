@@ -17,11 +17,7 @@ namespace {
 constexpr std::int64_t repack_moves_max = 16;
 
 [[nodiscard]] error repack_error(error_code code, std::string field, std::string value, std::string expected_text) {
-    return {.code = code,
-            .where = {},
-            .field = std::move(field),
-            .value = std::move(value),
-            .expected = std::move(expected_text)};
+    return bad_value(code, field, value, std::move(expected_text));
 }
 
 [[nodiscard]] expected<void> check_question(const gpu_layouts& states, const std::vector<held_instance>& instances,

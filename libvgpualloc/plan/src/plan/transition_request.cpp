@@ -14,11 +14,7 @@ namespace vgpualloc::plan {
 namespace {
 
 [[nodiscard]] error wrong(const std::string& option, const std::string& value, std::string expected_text) {
-    return {.code = error_code::malformed,
-            .where = option,
-            .field = "",
-            .value = value,
-            .expected = std::move(expected_text)};
+    return bad_value(error_code::malformed, "", value, std::move(expected_text)).at(option);
 }
 
 [[nodiscard]] std::optional<std::int64_t> number_in(std::string_view digits) {
@@ -97,11 +93,11 @@ namespace {
         if (!place) return unexpected(place.error());
         const mig_places more = layout | (mig_places{1} << *place);
         if (more == layout) {
-            return unexpected(error{error_code::duplicate, option, "", text, "every instance once"});
+            return unexpected(bad_value(error_code::duplicate, "", text, "every instance once").at(option));
         }
         if (!states.find(more)) {
             const auto why = conflict_of(states.model(), states.slots(layout), states.places()[*place].slot);
-            return unexpected(error{error_code::mismatch, option, "", text, why});
+            return unexpected(bad_value(error_code::mismatch, "", text, why).at(option));
         }
         layout = more;
     }
@@ -118,7 +114,7 @@ namespace {
         if (!place) return unexpected(place.error());
         const mig_places instance = mig_places{1} << *place;
         if ((whole & instance) == 0) {
-            return unexpected(error{error_code::mismatch, option, "", text, "an instance of " + whole_option});
+            return unexpected(bad_value(error_code::mismatch, "", text, "an instance of " + whole_option).at(option));
         }
         part |= instance;
     }
