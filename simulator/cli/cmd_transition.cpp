@@ -138,7 +138,7 @@ void add_transition(CLI::App& app, int& exit_code) {
                    "Pods may wait on the host while others take their places")
         ->excludes(group);
     command
-        ->add_flag("--fewest-moves", chosen->request.fewest_moves,
+        ->add_flag("--fewest-moves", chosen->request.moving.fewest_moves,
                    "The fewest moves, of --moves at most, instead of the fewest seconds")
         ->excludes(group);
     add_costs(*command, *chosen);

@@ -113,7 +113,7 @@ expected<std::optional<std::vector<layout_step>>> device_layouts::plan(node_inde
         return unexpected(bad_value(error_code::missing, "want", request.want,
                                     "a profile, or the instances of a group: one of the two"));
     }
-    if (request.moving.moves_max != 0 || request.fewest_moves) {
+    if (request.moving.moves_max != 0 || request.moving.fewest_moves) {
         return unexpected(unsupported_device(uuid, "a plan without moves: busy instances stay where they are"));
     }
     const std::optional<std::vector<layout_step>> none;

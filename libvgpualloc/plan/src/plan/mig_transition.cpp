@@ -293,8 +293,12 @@ expected<std::optional<mig_transition>> mig_transitions::plan(const mig_live_sta
     const table& known =
         table_for({pinned, multiset, wanted, any_moves ? options.moves_max : 0, any_moves && options.may_wait});
 
-    table::vertex at{states_.find(live.instances).value_or(0), movable, known.moves_max};
+    table::vertex at{states_.find(live.instances).value_or(0), movable, options.fewest_moves ? 0 : known.moves_max};
     std::int64_t left = known.distance[known.index_of(at)];
+    while (left == unreachable && at.moves_left < known.moves_max) {
+        ++at.moves_left;
+        left = known.distance[known.index_of(at)];
+    }
     if (left == unreachable) return std::nullopt;
     mig_transition result;
     result.cost = ticks{left};
