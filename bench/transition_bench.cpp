@@ -9,7 +9,6 @@
 #include <benchmark/benchmark.h>
 
 #include "vgpualloc/core/rng.hpp"
-#include "vgpualloc/plan/device_repack.hpp"
 #include "vgpualloc/plan/mig_transition.hpp"
 
 namespace {
@@ -68,20 +67,6 @@ void plan_cold(benchmark::State& state, const std::string& name, const plan::mig
     }
 }
 
-void repack(benchmark::State& state, const std::string& name) {
-    const auto states = plan::gpu_layouts::make(model(name)).value();
-    const auto questions = draw(states, 256);
-    std::vector<std::pair<std::vector<plan::held_instance>, std::size_t>> live_states;
-    for (std::size_t i = 0; i < questions.size(); ++i) {
-        live_states.emplace_back(held_by(states, questions[i].live.instances), i % states.model().profiles.size());
-    }
-    std::size_t next = 0;
-    for (auto _ : state) {
-        const auto& [held, profile] = live_states[next++ % live_states.size()];
-        benchmark::DoNotOptimize(repack_device(states, held, profile));
-    }
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
@@ -94,7 +79,8 @@ int main(int argc, char** argv) {
         add("transition_warm/2_moves", plan_warm, plan::mig_transition_options{.moves_max = 2});
         add("transition_cold/no_moves", plan_cold, plan::mig_transition_options{});
         add("transition_cold/2_moves", plan_cold, plan::mig_transition_options{.moves_max = 2});
-        add("repack/3_moves", repack);
+        add("transition_cold/fewest_of_3_moves", plan_cold,
+            plan::mig_transition_options{.moves_max = 3, .fewest_moves = true});
     }
     benchmark::Initialize(&argc, argv);
     benchmark::RunSpecifiedBenchmarks();

@@ -190,11 +190,7 @@ std::string printed_case(document line, const decided_case& decided) {
 }
 
 error bad_line(const std::string& path, std::size_t line, const std::string& what) {
-    return {.code = error_code::malformed,
-            .where = path + ":" + std::to_string(line),
-            .field = "",
-            .value = "",
-            .expected = what};
+    return bad_value(error_code::malformed, "", "", what).at(path + ":" + std::to_string(line));
 }
 
 using case_handler = std::function<void(document&, const recorded_case&)>;

@@ -28,7 +28,7 @@ const char* missing_in(const vgpu_question& question) {
 vgpufacade::reply_texts answered(const vgpu_question& question) {
     if (const char* const missing = missing_in(question)) {
         vgpufacade::reply_texts reply;
-        reply.fail({vgpualloc::error_code::missing, "question", missing, "", "a pointer that is not NULL"});
+        reply.fail(bad_value(vgpualloc::error_code::missing, missing, "", "a pointer that is not NULL").at("question"));
         return reply;
     }
     vgpuformats::memory_source source;

@@ -26,11 +26,7 @@ using vgpualloc::unexpected;
 namespace {
 
 error unknown_option(const std::string& name, std::string known) {
-    return {.code = error_code::unknown_name,
-            .where = "",
-            .field = "",
-            .value = name,
-            .expected = "one of the options " + std::move(known)};
+    return bad_value(error_code::unknown_name, "", name, "one of the options " + std::move(known));
 }
 
 /// How an option of a question is set.
@@ -305,11 +301,8 @@ reply_texts answer_to(std::string_view command, const named_options& options, co
         reply.text = option_table_text();
         reply.json = option_table_json();
     } else {
-        reply.fail({.code = error_code::unknown_name,
-                    .where = "",
-                    .field = "command",
-                    .value = std::string{command},
-                    .expected = "one of simulate, compare, explain, whatif, plan, validate, options"});
+        reply.fail(bad_value(error_code::unknown_name, "command", command,
+                             "one of simulate, compare, explain, whatif, plan, validate, options"));
     }
     return reply;
 }

@@ -21,11 +21,7 @@ namespace kube = vgpualloc::kube;
 namespace {
 
 error unknown(const std::string& option, const std::string& value, std::string accepted) {
-    return {.code = error_code::unknown_name,
-            .where = option,
-            .field = "",
-            .value = value,
-            .expected = std::move(accepted)};
+    return bad_value(error_code::unknown_name, "", value, std::move(accepted)).at(option);
 }
 
 bool is_named(const snapshot_pod& pod, const std::string& name) { return name == pod.full_name() || name == pod.name; }
@@ -92,11 +88,9 @@ expected<pods_asked_for> pods_of_file(const std::string& path, const vgpualloc::
                                .min_available = object.min_available});
     }
     if (!result.pods.empty() || !result.errors.empty()) return result;
-    return unexpected(error{.code = error_code::missing,
-                            .where = path,
-                            .field = "",
-                            .value = kinds,
-                            .expected = "a Pod, or an object with a template for pods that is read here"});
+    return unexpected(
+        bad_value(error_code::missing, "", kinds, "a Pod, or an object with a template for pods that is read here")
+            .at(path));
 }
 
 expected<pods_asked_for> find_pods(const snapshot& state, const explain_question& chosen, input_reader& from) {
@@ -130,12 +124,10 @@ expected<void> rank_as(const kube::scheduler_config& scheduler, explain_question
     for (const auto& [option, value] :
          {std::pair{"--policy", &explain.policy}, std::pair{"--device-policy", &explain.device_policy}}) {
         if (value->empty()) continue;
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = option,
-                                .field = "",
-                                .value = *value,
-                                .expected = "--scheduler-config with plugin vgpualloc, or without " +
-                                            std::string{option} + ": plugin deviceshare ranks in its own way"});
+        return unexpected(bad_value(error_code::unsupported, "", *value,
+                                    "--scheduler-config with plugin vgpualloc, or without " + std::string{option} +
+                                        ": plugin deviceshare ranks in its own way")
+                              .at(option));
     }
     explain.deviceshare = scheduler.deviceshare;
     return {};
@@ -182,11 +174,9 @@ expected<std::vector<error>> explain(explain_question chosen, const vgpuformats:
         if (auto ranks = rank_as(*scheduler, chosen); !ranks) return unexpected(std::move(ranks).error());
     }
     if (!chosen.explain.device_policy.empty() && chosen.explain.policy.empty()) {
-        return unexpected(error{.code = error_code::missing,
-                                .where = "--device-policy",
-                                .field = "",
-                                .value = chosen.explain.device_policy,
-                                .expected = "--policy beside it, or a scheduler configuration that has one"});
+        return unexpected(bad_value(error_code::missing, "", chosen.explain.device_policy,
+                                    "--policy beside it, or a scheduler configuration that has one")
+                              .at("--device-policy"));
     }
     const auto objects = load_objects(chosen.cluster, from);
     if (!objects) return unexpected(objects.error());

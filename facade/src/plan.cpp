@@ -22,7 +22,7 @@ namespace plan = vgpualloc::plan;
 namespace {
 
 error bad(error_code code, const std::string& option, const std::string& value, std::string expected_text) {
-    return {.code = code, .where = option, .field = "", .value = value, .expected = std::move(expected_text)};
+    return bad_value(code, "", value, std::move(expected_text)).at(option);
 }
 
 vgpualloc::ticks ticks_of(double seconds, double per = 1.0) {

@@ -17,9 +17,7 @@ using vgpuformats::value_kind;
 
 namespace {
 
-double seconds_of(ticks time) {
-    return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
-}
+constexpr double not_there = std::numeric_limits<double>::quiet_NaN();
 
 double seconds_of(const std::optional<ticks>& time) { return time ? seconds_of(*time) : not_there; }
 

@@ -38,11 +38,7 @@ private:
 };
 
 error not_in_steps(const char* field, std::string value) {
-    return {.code = error_code::unsupported,
-            .where = "",
-            .field = field,
-            .value = std::move(value),
-            .expected = "none in a run that is decided step by step"};
+    return bad_value(error_code::unsupported, field, value, "none in a run that is decided step by step");
 }
 
 } // namespace

@@ -196,11 +196,8 @@ expected<validation> validate(const validate_question& chosen, const vgpuformats
     const auto objects = load_objects(chosen.files, from);
     if (!objects) return unexpected(objects.error());
     if (objects->empty() && !chosen.files.empty()) {
-        return unexpected(vgpualloc::error{.code = vgpualloc::error_code::missing,
-                                           .where = chosen.files.front(),
-                                           .field = "",
-                                           .value = "",
-                                           .expected = "empty; expected at least one object"});
+        return unexpected(
+            bad_input(vgpualloc::error_code::missing, "", "empty", "at least one object").at(chosen.files.front()));
     }
     auto reports = vgpualloc::explaining::validate(*objects, vgpualloc::dialect_set{*std::move(config)});
     if (chosen.files.empty() &&

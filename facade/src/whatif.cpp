@@ -17,7 +17,7 @@ using vgpusim::input_reader;
 namespace {
 
 error malformed(const std::string& option, const std::string& value, const std::string& expected_text) {
-    return {.code = error_code::malformed, .where = option, .field = "", .value = value, .expected = expected_text};
+    return bad_value(error_code::malformed, "", value, expected_text).at(option);
 }
 
 /// The two sides of the last '=' of a text.
@@ -77,11 +77,9 @@ expected<void> read_added_pods(whatif_question& chosen, input_reader& from) {
         has_pods = has_pods || object.pod.has_value();
     }
     if (!has_pods && !chosen.add_pods.empty()) {
-        return unexpected(error{.code = error_code::missing,
-                                .where = "--add-pods",
-                                .field = "",
-                                .value = kinds,
-                                .expected = "a Pod, or an object with a template for pods that is read here"});
+        return unexpected(
+            bad_value(error_code::missing, "", kinds, "a Pod, or an object with a template for pods that is read here")
+                .at("--add-pods"));
     }
     chosen.asked.wanted.added_pods = *std::move(objects);
     return {};

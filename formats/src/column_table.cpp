@@ -76,8 +76,7 @@ std::string_view column_view::text(std::size_t row, std::string& scratch) const 
 
 vgpualloc::expected<void> check_table(const column_table& table, const std::string& name) {
     const auto fail = [&name](vgpualloc::error_code code, std::string_view column, std::string expected) {
-        return vgpualloc::unexpected(vgpualloc::error{
-            .code = code, .where = name, .field = std::string{column}, .value = "", .expected = std::move(expected)});
+        return vgpualloc::unexpected(bad_value(code, column, "", std::move(expected)).at(name));
     };
     using vgpualloc::error_code;
     if (table.columns.empty()) return fail(error_code::missing, "", "empty; expected columns");

@@ -29,11 +29,8 @@ vgpualloc::expected<void> keep_inputs(const std::string& folder, const std::vect
             if (input == standard_input) continue; // and not a file of this name
             std::error_code absent;                // an output that does not exist yet is no input
             if (!std::filesystem::equivalent(output, input, absent)) continue;
-            return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::unsupported,
-                                                          .where = "",
-                                                          .field = "out",
-                                                          .value = folder,
-                                                          .expected = "a folder whose " + name + " is not an input"});
+            return vgpualloc::unexpected(bad_value(vgpualloc::error_code::unsupported, "out", folder,
+                                                   "a folder whose " + name + " is not an input"));
         }
     }
     return {};
@@ -69,7 +66,7 @@ tl::expected<void, write_failure> swap_all(const std::string& folder, std::vecto
 tl::expected<void, write_failure> write_files(const std::string& folder, const std::vector<output_file>& files) {
     if (folder.empty()) {
         return tl::unexpected(write_failure{
-            {vgpualloc::error_code::missing, {}, "out", {}, "missing; expected the path of a folder to write to"}});
+            bad_input(vgpualloc::error_code::missing, "out", "missing", "the path of a folder to write to")});
     }
     // In this order, because they go in the other one: the files, then the marks beside them, then the folders that are
     // empty by then, and at last the signal that ends the program.

@@ -5,8 +5,9 @@ namespace vgpuformats::detail {
 
 vgpualloc::expected<std::string> gunzip(std::string_view /*bytes*/, const std::string& name,
                                         std::size_t /*bytes_max*/) {
-    return vgpualloc::unexpected(vgpualloc::error{vgpualloc::error_code::unsupported, name, "", "a gzip file",
-                                                  "a vgpusim built with zlib, or a file that is not compressed"});
+    return vgpualloc::unexpected(bad_value(vgpualloc::error_code::unsupported, "", "a gzip file",
+                                           "a vgpusim built with zlib, or a file that is not compressed")
+                                     .at(name));
 }
 
 } // namespace vgpuformats::detail

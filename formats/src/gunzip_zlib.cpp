@@ -80,7 +80,7 @@ private:
     }
 
     [[nodiscard]] error failure(std::string expected) const {
-        return {error_code::malformed, *name_, "", "", "gzip: expected " + std::move(expected)};
+        return bad_input(error_code::malformed, "", "gzip: expected " + std::move(expected)).at(*name_);
     }
 
     z_stream state_{};

@@ -28,9 +28,10 @@ using posix::io_failure;
 } // namespace
 
 vgpualloc::error detail::too_large(const std::string& name, std::size_t bytes_max, bool inflated) {
-    return {vgpualloc::error_code::out_of_range, name, "", "",
-            std::string{inflated ? "gzip: " : ""} + "expected at most " + std::to_string(bytes_max >> 20U) +
-                " MiB of text"};
+    return bad_input(vgpualloc::error_code::out_of_range, "",
+                     std::string{inflated ? "gzip: " : ""} + "expected at most " + std::to_string(bytes_max >> 20U) +
+                         " MiB of text")
+        .at(name);
 }
 
 vgpualloc::expected<input_text> read_input(const std::string& path, const input_options& options) {

@@ -8,11 +8,8 @@ namespace vgpuformats {
 vgpualloc::expected<input_text> memory_source::read(const std::string& name, const input_options& options) const {
     const auto input = inputs_.find(name);
     if (input == inputs_.end()) {
-        return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::missing,
-                                                      .where = name,
-                                                      .field = "",
-                                                      .value = "",
-                                                      .expected = "missing; expected an input of that name"});
+        return vgpualloc::unexpected(
+            bad_input(vgpualloc::error_code::missing, "", "missing", "an input of that name").at(name));
     }
     if (const auto* const columns = std::get_if<const column_table*>(&input->second)) {
         return input_text{.name = name, .text = {}, .sha256 = {}, .table = *columns};

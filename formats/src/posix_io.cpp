@@ -18,11 +18,9 @@ int unique_fd::close() noexcept {
 }
 
 vgpualloc::error io_failure(const std::string& path, std::string_view action, int error_number) {
-    return {.code = vgpualloc::error_code::io,
-            .where = path,
-            .field = {},
-            .value = {},
-            .expected = "cannot " + std::string{action} + ": " + std::generic_category().message(error_number)};
+    return bad_input(vgpualloc::error_code::io, "",
+                     "cannot " + std::string{action} + ": " + std::generic_category().message(error_number))
+        .at(path);
 }
 
 unique_fd open_file(const std::string& path, int flags) noexcept {
@@ -66,12 +64,10 @@ vgpualloc::expected<std::string> read_path(const std::string& path, std::size_t 
     if (::fstat(file.get(), &found) != 0) return vgpualloc::unexpected(io_failure(path, "read", errno));
     if (S_ISDIR(found.st_mode)) return vgpualloc::unexpected(io_failure(path, "read", EISDIR));
     if (S_ISCHR(found.st_mode)) { // some never end
-        return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::io,
-                                                      .where = path,
-                                                      .field = {},
-                                                      .value = {},
-                                                      .expected = "cannot read: it is a device; expected a file, a "
-                                                                  "pipe, or - for standard input"});
+        return vgpualloc::unexpected(bad_input(vgpualloc::error_code::io, "", "cannot read: it is a device",
+                                               "a file, a "
+                                               "pipe, or - for standard input")
+                                         .at(path));
     }
     const std::size_t bytes_expected = found.st_size > 0 ? static_cast<std::size_t>(found.st_size) : 0;
     auto bytes = read_to_end(file.get(), bytes_expected, bytes_max);

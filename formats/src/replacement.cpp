@@ -32,12 +32,9 @@ bool is_of_system(int error_number) noexcept {
 
 tl::unexpected<write_failure> refused(const std::string& path, const char* what) {
     return tl::unexpected(
-        write_failure{vgpualloc::error{.code = vgpualloc::error_code::io,
-                                       .where = path,
-                                       .field = {},
-                                       .value = {},
-                                       .expected = std::string{"cannot write: it is "} + what +
-                                                   "; expected a file, a link to one, a pipe or a character device"}});
+        write_failure{bad_input(vgpualloc::error_code::io, "", std::string{"cannot write: it is "} + what,
+                                "a file, a link to one, a pipe or a character device")
+                          .at(path)});
 }
 
 bool exists(const std::string& path) noexcept {

@@ -7,7 +7,7 @@ std::optional<std::string> sha256_hex(std::string_view /*bytes*/) { return std::
 
 vgpualloc::expected<std::string> sha256_of_file(const std::string& path) {
     return vgpualloc::unexpected(
-        vgpualloc::error{vgpualloc::error_code::unsupported, path, "sha256", "", "a build with OpenSSL"});
+        bad_value(vgpualloc::error_code::unsupported, "sha256", "", "a build with OpenSSL").at(path));
 }
 
 } // namespace vgpuformats

@@ -54,12 +54,9 @@ expected<void> read_stdin_once(const std::vector<named_input>& inputs) {
     for (const named_input& input : inputs) {
         if (input.path != vgpuformats::standard_input) continue;
         if (reader != nullptr) {
-            return unexpected(
-                error{.code = error_code::duplicate,
-                      .where = input.option,
-                      .field = "",
-                      .value = input.path,
-                      .expected = "a file: standard input can be read once, and is by " + reader->option});
+            return unexpected(bad_value(error_code::duplicate, "", input.path,
+                                        "a file: standard input can be read once, and is by " + reader->option)
+                                  .at(input.option));
         }
         reader = &input;
     }

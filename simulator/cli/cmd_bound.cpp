@@ -33,11 +33,8 @@ struct bound_flags {
 };
 
 vgpualloc::error against_each_other(const char* flag, const char* other) {
-    return {.code = vgpualloc::error_code::unsupported,
-            .where = "",
-            .field = flag,
-            .value = "",
-            .expected = fmt::format("not beside {}, which says the same otherwise", other)};
+    return bad_value(vgpualloc::error_code::unsupported, flag, "",
+                     fmt::format("not beside {}, which says the same otherwise", other));
 }
 
 bool sets(const run_flags& flags, std::string_view key) {

@@ -26,7 +26,7 @@ struct options {
 [[nodiscard]] vgpualloc::error unknown_board(const vgpualloc::power_catalog& catalog, const std::string& name) {
     std::string names;
     for (const auto& board : catalog.devices) names += (names.empty() ? "one board of " : ", ") + board.name;
-    return {vgpualloc::error_code::unknown_name, "", "board", name, names};
+    return bad_value(vgpualloc::error_code::unknown_name, "board", name, names);
 }
 
 /// Leaves of the catalog what was asked for. Sources are kept: the entries name them.

@@ -176,18 +176,14 @@ int print_decisions(const std::vector<std::string>& files) {
 int run(const options& chosen) {
     const auto known = vgpuconformance::implementations();
     if (std::ranges::find(known, chosen.implementation) == known.end()) {
-        return report_error({vgpualloc::error_code::unknown_name,
-                             "--impl",
-                             {},
-                             chosen.implementation,
-                             fmt::format("one of {}", fmt::join(known, ", "))});
+        return report_error(bad_value(vgpualloc::error_code::unknown_name, "", chosen.implementation,
+                                      fmt::format("one of {}", fmt::join(known, ", ")))
+                                .at("--impl"));
     }
     if (chosen.print && chosen.implementation == "native") {
-        return report_error({vgpualloc::error_code::unsupported,
-                             "--print",
-                             {},
-                             chosen.implementation,
-                             "compat:volcano, which decides in the recordings' words"});
+        return report_error(bad_value(vgpualloc::error_code::unsupported, "", chosen.implementation,
+                                      "compat:volcano, which decides in the recordings' words")
+                                .at("--print"));
     }
     std::vector<named_input> inputs;
     add_inputs(inputs, "FILE", chosen.files);

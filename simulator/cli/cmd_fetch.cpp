@@ -150,7 +150,7 @@ template <class Named>
                                                     const char* option) {
     const auto named = std::find_if(known.begin(), known.end(), [&](const Named& item) { return item.name == name; });
     if (named != known.end()) return *named;
-    return vgpualloc::unexpected(error{error_code::unknown_name, "fetch", option, name, one_of(known)});
+    return vgpualloc::unexpected(bad_value(error_code::unknown_name, option, name, one_of(known)).at("fetch"));
 }
 
 [[nodiscard]] vgpualloc::expected<std::vector<public_trace>> read_list(const options& chosen) {
@@ -195,7 +195,8 @@ void print_results(const std::string& trace, const std::string& folder, const st
     if (!traces) return report_error(traces.error());
     if (chosen.trace.empty()) {
         if (!chosen.file_names.empty()) {
-            return report_error({error_code::missing, "fetch", "--file", {}, "needs the name of a trace before it"});
+            return report_error(
+                bad_value(error_code::missing, "--file", "", "needs the name of a trace before it").at("fetch"));
         }
         list_traces(*traces, chosen.json);
         return exit_done;
@@ -208,7 +209,7 @@ void print_results(const std::string& trace, const std::string& folder, const st
     vgpufetch::fetch_options how;
     how.folder = chosen.folder.empty() ? vgputraces::default_trace_folder() : chosen.folder;
     if (how.folder.empty()) {
-        return report_error({error_code::missing, "fetch", "--out", {}, "needed, because HOME is not set"});
+        return report_error(bad_value(error_code::missing, "--out", "", "needed, because HOME is not set").at("fetch"));
     }
     progress_line progress;
     how.on_progress = [&](const public_file& file, std::int64_t done_bytes) { progress.show(file, done_bytes); };

@@ -59,11 +59,9 @@ expected<cluster_texts> load_cluster(const std::vector<std::string>& files) {
 
 /// A mistake of ours, and none of the input.
 error not_the_same(const std::string& what) {
-    return {.code = error_code::mismatch,
-            .where = "internal error",
-            .field = "snapshot",
-            .value = what,
-            .expected = "the same in the file that would be written; nothing was written"};
+    return bad_value(error_code::mismatch, "snapshot", what,
+                     "the same in the file that would be written; nothing was written")
+        .at("internal error");
 }
 
 expected<kube::snapshot> read_again(const vgpuformats::document& list, const vgpualloc::dialect_set& dialects) {
@@ -112,8 +110,9 @@ int run(const options& chosen) {
     const bool is_stream = chosen.out == vgpuformats::standard_input;
     if (is_stream || (!chosen.out.empty() && std::filesystem::path{chosen.out}.filename().empty())) {
         return report_error(
-            {error_code::io, "--out", "", chosen.out,
-             is_stream ? "a file: a snapshot is written as a whole or not at all" : "a file, not a folder"});
+            bad_value(error_code::io, "", chosen.out,
+                      is_stream ? "a file: a snapshot is written as a whole or not at all" : "a file, not a folder")
+                .at("--out"));
     }
     input_reader from{files_here()};
     auto config = load_dialects(chosen.dialects, from);

@@ -62,11 +62,10 @@ vgpualloc::expected<experiment> plan_of(const options& chosen) {
         read = *std::move(file);
     }
     if (!read.baseline.empty()) {
-        return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::unsupported,
-                                                      .where = chosen.run->scenario,
-                                                      .field = "baseline",
-                                                      .value = read.baseline.front().first,
-                                                      .expected = "none: a study holds all of its runs side by side"});
+        return vgpualloc::unexpected(vgpualloc::bad_value(vgpualloc::error_code::unsupported, "baseline",
+                                                          read.baseline.front().first,
+                                                          "none: a study holds all of its runs side by side")
+                                         .at(chosen.run->scenario));
     }
     for (const auto& [key, value] : chosen.run->keyed) {
         if (auto taken = set_key(read.config, key, value); !taken) return vgpualloc::unexpected(taken.error());

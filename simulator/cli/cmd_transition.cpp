@@ -49,7 +49,7 @@ constexpr double seconds_max = 1'000'000;
         const double micros = given * static_cast<double>(vgpualloc::ticks_per_second.count());
         if (!(micros >= 1 && given <= seconds_max)) {
             return unexpected(
-                error{error_code::out_of_range, option, "", fmt::format("{}", given), "0.000001 to 1000000"});
+                bad_value(error_code::out_of_range, "", fmt::format("{}", given), "0.000001 to 1000000").at(option));
         }
         *cost = ticks{std::llround(micros)};
     }
@@ -88,7 +88,7 @@ int run(const options& chosen) {
 
 void add_costs(CLI::App& command, options& chosen) {
     const auto add = [&](const char* name, double& to, ticks preset, const char* help) {
-        to = transitions::seconds_of(preset);
+        to = seconds_of(preset);
         command.add_option(name, to, help)->type_name("NUMBER")->capture_default_str();
     };
     add("--create-seconds", chosen.create_seconds, chosen.costs.create, "What creating an instance takes");
@@ -138,7 +138,7 @@ void add_transition(CLI::App& app, int& exit_code) {
                    "Pods may wait on the host while others take their places")
         ->excludes(group);
     command
-        ->add_flag("--fewest-moves", chosen->request.fewest_moves,
+        ->add_flag("--fewest-moves", chosen->request.moving.fewest_moves,
                    "The fewest moves, of --moves at most, instead of the fewest seconds")
         ->excludes(group);
     add_costs(*command, *chosen);
@@ -146,7 +146,7 @@ void add_transition(CLI::App& app, int& exit_code) {
     command->add_flag("--json", chosen->json, "As JSON");
     command->callback([chosen, &exit_code] {
         if (chosen->request.want.empty() && chosen->request.group.empty()) {
-            exit_code = report_error({error_code::missing, "", "--want", "", "a profile, or --want-group"});
+            exit_code = report_error(bad_value(error_code::missing, "--want", "", "a profile, or --want-group"));
             return;
         }
         exit_code = run(*chosen);

@@ -26,12 +26,10 @@ int run(const options& chosen) {
     add_inputs(inputs, question.dialects);
     if (!question.scheduler_config.empty()) inputs.push_back({"--scheduler-config", question.scheduler_config});
     if (inputs.empty()) {
-        return report_error({.code = vgpualloc::error_code::missing,
-                             .where = "FILE",
-                             .field = "",
-                             .value = "",
-                             .expected = "missing; expected manifests, or a configuration to check: --config, "
-                                         "--scheduler-config or --file"});
+        return report_error(bad_input(vgpualloc::error_code::missing, "", "missing",
+                                      "manifests, or a configuration to check: --config, "
+                                      "--scheduler-config or --file")
+                                .at("FILE"));
     }
     if (const auto once = read_stdin_once(inputs); !once) return report_error(once.error());
     const auto result = vgpufacade::validate(question, files_here());

@@ -88,11 +88,8 @@ vgpualloc::expected<void> check_command(const CLI::App& app, const std::string& 
         if (command->get_name() == name) return {};
         names += (names.empty() ? "" : ", ") + command->get_name();
     }
-    return vgpualloc::unexpected(vgpualloc::error{.code = vgpualloc::error_code::unknown_name,
-                                                  .where = "",
-                                                  .field = "command",
-                                                  .value = name,
-                                                  .expected = "one of " + names + " (see vgpusim --help)"});
+    return vgpualloc::unexpected(
+        bad_value(vgpualloc::error_code::unknown_name, "command", name, "one of " + names + " (see vgpusim --help)"));
 }
 
 void add_help(CLI::App& app, int& exit_code) {

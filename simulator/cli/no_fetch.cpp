@@ -9,11 +9,9 @@ void add_fetch(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand("fetch", "Download a public trace (not in this build)");
     command->allow_extras();
     command->callback([&exit_code] {
-        exit_code = report_error({.code = vgpualloc::error_code::unsupported,
-                                  .where = "fetch",
-                                  .field = "",
-                                  .value = "",
-                                  .expected = "a vgpusim built with libcurl and OpenSSL; this one was built without"});
+        exit_code = report_error(bad_value(vgpualloc::error_code::unsupported, "", "",
+                                           "a vgpusim built with libcurl and OpenSSL; this one was built without")
+                                     .at("fetch"));
     });
 }
 

@@ -47,8 +47,7 @@ std::string default_of(const std::string& key) {
 expected<void> take_set(run_config& config, const std::string& setting) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos) {
-        return unexpected(error{
-            .code = error_code::malformed, .where = "", .field = "--set", .value = setting, .expected = "KEY=VALUE"});
+        return unexpected(bad_value(error_code::malformed, "--set", setting, "KEY=VALUE"));
     }
     const std::string_view text = setting;
     return set_key(config, text.substr(0, equals), text.substr(equals + 1));
@@ -102,11 +101,9 @@ expected<run_plan> plan_from(const run_flags& flags) {
         if (!read) return unexpected(std::move(read.error()));
         study = std::move(*read);
         if (study.study) {
-            return unexpected(error{.code = error_code::unsupported,
-                                    .where = flags.scenario,
-                                    .field = "study",
-                                    .value = "",
-                                    .expected = "a scenario of one run; those of several are for vgpusim study"});
+            return unexpected(bad_value(error_code::unsupported, "study", "",
+                                        "a scenario of one run; those of several are for vgpusim study")
+                                  .at(flags.scenario));
         }
     }
     for (const std::string& setting : flags.settings) {
@@ -123,11 +120,8 @@ expected<run_plan> plan_from(const run_flags& flags) {
     plan.baseline = with_settings(study.config, study.baseline);
     for (const auto& [key, path] : paths_of(plan.run)) {
         if (path != vgpuformats::standard_input) continue;
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = "baseline",
-                                .value = path,
-                                .expected = "lists that are files, because a baseline reads them again"});
+        return unexpected(bad_value(error_code::unsupported, "baseline", path,
+                                    "lists that are files, because a baseline reads them again"));
     }
     return plan;
 }

@@ -32,7 +32,7 @@ inline void require(bool holds, const char* sentence) {
 /// An error that users may see: it says what is wrong, in one line that changes no terminal.
 inline void require_readable(const vgpualloc::error& failure) {
     const std::string message = failure.message();
-    require(!message.empty() && !failure.expected.empty(), "an error says what was expected");
+    require(!message.empty() && !failure.reason().empty(), "an error says what was expected");
     for (const char letter : message) {
         const auto byte = static_cast<unsigned char>(letter);
         require(byte >= 0x20 && byte != 0x7f, "an error has no control characters");

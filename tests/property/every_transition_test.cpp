@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "unit/plan/brute_force.hpp"
-#include "unit/plan/repack_by_trying.hpp"
+#include "unit/plan/moves_by_trying.hpp"
 
 namespace vgpualloc::property {
 namespace {
@@ -121,12 +121,16 @@ TEST(every_transition, of_an_a30_with_moves) {
     }
 }
 
-TEST(every_repack, of_an_a100) {
-    test::expect_exact(test::model("A100-40GB"), {.moves_max = 3});
-    test::expect_exact(test::model("A100-40GB"), {.moves_max = 3, .may_wait = true});
+TEST(every_fewest_moves, of_an_a100) {
+    test::expect_fewest_of_all(test::model("A100-40GB"), {.moves_max = 3, .fewest_moves = true});
+    test::expect_fewest_of_all(test::model("A100-40GB"), {.moves_max = 3, .may_wait = true, .fewest_moves = true});
 }
-TEST(every_repack, of_an_h100) { test::expect_exact(test::model("H100-80GB"), {.moves_max = 3}); }
-TEST(every_repack, of_an_rtx_pro_6000) { test::expect_exact(test::model("RTX-PRO-6000-96GB"), {.moves_max = 3}); }
+TEST(every_fewest_moves, of_an_h100) {
+    test::expect_fewest_of_all(test::model("H100-80GB"), {.moves_max = 3, .fewest_moves = true});
+}
+TEST(every_fewest_moves, of_an_rtx_pro_6000) {
+    test::expect_fewest_of_all(test::model("RTX-PRO-6000-96GB"), {.moves_max = 3, .fewest_moves = true});
+}
 
 } // namespace
 } // namespace vgpualloc::property

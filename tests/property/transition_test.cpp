@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "unit/plan/repack_by_trying.hpp"
+#include "unit/plan/moves_by_trying.hpp"
 
 namespace vgpualloc::property {
 namespace {
@@ -33,30 +33,20 @@ RC_GTEST_PROP(transitions, with_moves_cost_what_trying_finds, ()) {
     RC_ASSERT(!testing::Test::HasFailure());
 }
 
-/// Pods of which some may not move, with weights of their own.
-RC_GTEST_PROP(repacks, of_pods_with_names_are_what_trying_finds, ()) {
+/// Pods of which some may not move, beside instances without one.
+RC_GTEST_PROP(fewest_moves, of_pods_with_names_are_what_trying_finds, ()) {
     static const mig_model& gpu = test::model("A100-40GB");
     static const legal_sets sets{gpu};
     static auto planner = mig_transitions::make(gpu).value();
-    const plan::gpu_layouts& states = planner.states();
     static const std::vector<std::uint64_t> all{sets.all().begin(), sets.all().end()};
     const std::uint64_t instances = *rc::gen::elementOf(all);
     const std::uint64_t busy = instances & *rc::gen::arbitrary<std::uint64_t>();
-    auto pods = plan::held_by(states, busy);
-    for (auto& pod : pods) {
-        pod.may_move = *rc::gen::inRange(0, 4) > 0;
-        pod.weight = *rc::gen::inRange<std::int64_t>(0, 4);
-    }
+    const std::uint64_t pinned = busy & *rc::gen::arbitrary<std::uint64_t>() & *rc::gen::arbitrary<std::uint64_t>();
     const auto profile = *rc::gen::inRange<std::size_t>(0, gpu.profiles.size());
-    const plan::repack_options options{*rc::gen::inRange<std::int64_t>(0, 4), *rc::gen::arbitrary<bool>()};
-    const auto best = test::arrangements_by_trying{sets, pods, options}.best(profile);
-    const auto repack = plan::repack_device(states, pods, profile, options).value();
-    RC_ASSERT(repack.has_value() == best.has_value());
-    if (!best) return;
-    RC_ASSERT(std::tuple(repack->moves, repack->weight, repack->layout) ==
-              std::tuple(std::get<0>(*best), std::get<1>(*best), std::get<3>(*best)));
-    test::replay(sets, pods, profile, options, *repack);
-    test::replay_on(sets, planner, {instances, busy, 0}, pods, profile, options, *repack);
+    const mig_transition_options options{*rc::gen::inRange<std::int64_t>(0, 4), *rc::gen::arbitrary<bool>(), true};
+    const mig_live_state live{instances, busy, pinned};
+    const auto fewest = test::arrangements_by_trying{sets, live, options}.fewest(profile);
+    test::expect_fewest(sets, planner, live, profile, options, fewest);
     RC_ASSERT(!testing::Test::HasFailure());
 }
 

@@ -111,12 +111,9 @@ expected<void> check_names(const arrival_table& table) {
     for (const arrival_row& row : table.rows) {
         const auto [entry, is_new] = lines.try_emplace(row.name, row.line);
         if (is_new) continue;
-        return unexpected(
-            error{.code = error_code::duplicate,
-                  .where = table.source + ":" + std::to_string(row.line),
-                  .field = "name",
-                  .value = row.name,
-                  .expected = "a name that occurs once; line " + std::to_string(entry->second) + " has it too"});
+        return unexpected(bad_value(error_code::duplicate, "name", row.name,
+                                    "a name that occurs once; line " + std::to_string(entry->second) + " has it too")
+                              .at(table.source + ":" + std::to_string(row.line)));
     }
     return {};
 }
@@ -154,11 +151,8 @@ expected<arrival_table> read_arrivals(const vgpuformats::list_content& content, 
         if (const auto read = reader.read_row(); !read) return unexpected(read.error());
     }
     if (table.rows.empty()) {
-        return unexpected(error{.code = error_code::missing,
-                                .where = name + ":1",
-                                .field = "",
-                                .value = "",
-                                .expected = "missing; expected at least one arrival after the header"});
+        return unexpected(
+            bad_input(error_code::missing, "", "missing", "at least one arrival after the header").at(name + ":1"));
     }
     if (const auto checked = check_names(table); !checked) return unexpected(checked.error());
     std::ranges::stable_sort(table.rows, {}, &arrival_row::arrival);

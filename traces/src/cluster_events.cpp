@@ -125,11 +125,9 @@ expected<failure_model> read_failure_model(std::string_view text, const std::str
     const auto documents = vgpuformats::parse_documents(text, name);
     if (!documents) return unexpected(documents.error());
     if (documents->size() != 1) {
-        return unexpected(error{.code = error_code::malformed,
-                                .where = name,
-                                .field = "",
-                                .value = std::to_string(documents->size()) + " documents",
-                                .expected = "one map: nodes, devices, horizon_s"});
+        return unexpected(bad_value(error_code::malformed, "", std::to_string(documents->size()) + " documents",
+                                    "one map: nodes, devices, horizon_s")
+                              .at(name));
     }
     std::optional<error> failure;
     auto model = read_model(cursor{documents->front(), name, failure, vgpuformats::place_style::line});

@@ -125,7 +125,7 @@ struct settings {
 };
 
 error out_of_range(const char* option, const std::string& value, const std::string& range) {
-    return {error_code::out_of_range, option, "", value, range};
+    return bad_value(error_code::out_of_range, "", value, range).at(option);
 }
 
 std::optional<error> check_options(const generate_options& options) {
@@ -147,15 +147,15 @@ std::optional<error> check_options(const generate_options& options) {
         return out_of_range("--offered-load", std::to_string(*options.offered_load), range);
     }
     if (options.pods && options.load) {
-        return error{error_code::unsupported, "--load", "", "", "either --pods or --load, not both"};
+        return bad_input(error_code::unsupported, "", "either --pods or --load, not both").at("--load");
     }
     return std::nullopt;
 }
 
 /// Blames the option if the load came from there, else the model.
 error impossible_load(const trace_model& model, const generate_options& options, const std::string& problem) {
-    if (options.load) return {error_code::unsupported, "--load", "", "", problem};
-    return {error_code::unsupported, model.source, "pods.load", "", problem};
+    if (options.load) return bad_value(error_code::unsupported, "", "", problem).at("--load");
+    return bad_value(error_code::unsupported, "pods.load", "", problem).at(model.source);
 }
 
 milli_gpu capacity_of(const trace_model& model, const std::vector<std::int64_t>& counts) {
@@ -175,17 +175,18 @@ std::vector<std::int64_t> shares_of(const std::vector<node_kind>& kinds) {
 vgpualloc::expected<std::vector<std::int64_t>> settle_nodes(const trace_model& model, const generate_options& options) {
     auto total = options.nodes ? options.nodes : model.node_total;
     if (!total && model.shares_are_weights) {
-        return vgpualloc::unexpected(error{error_code::missing, model.source, "nodes.total", "",
-                                           "kinds with weights need a number of nodes, here or as --nodes"});
+        return vgpualloc::unexpected(bad_input(error_code::missing, "nodes.total",
+                                               "kinds with weights need a number of nodes, here or as --nodes")
+                                         .at(model.source));
     }
     if (!total) {
         total = 0;
         for (const auto& kind : model.kinds) *total += kind.share;
     }
     if (*total > limits::nodes_max) {
-        return vgpualloc::unexpected(error{error_code::out_of_range, model.source, "nodes.kinds",
-                                           std::to_string(*total),
-                                           "at most " + std::to_string(limits::nodes_max) + " nodes in all"});
+        return vgpualloc::unexpected(bad_value(error_code::out_of_range, "nodes.kinds", std::to_string(*total),
+                                               "at most " + std::to_string(limits::nodes_max) + " nodes in all")
+                                         .at(model.source));
     }
     return apportion(shares_of(model.kinds), *total);
 }
@@ -201,8 +202,9 @@ vgpualloc::expected<settings> settle(const trace_model& model, const generate_op
         return result;
     }
     if (!load) {
-        return vgpualloc::unexpected(error{error_code::missing, model.source, "pods.count", "",
-                                           "a number of pods or a load is needed, here or as --pods or --load"});
+        return vgpualloc::unexpected(bad_input(error_code::missing, "pods.count",
+                                               "a number of pods or a load is needed, here or as --pods or --load")
+                                         .at(model.source));
     }
     const milli_gpu capacity = capacity_of(model, result.node_counts);
     if (capacity.count() == 0) {
@@ -260,8 +262,8 @@ std::optional<error> time_pods(const trace_model& model, const arrival_model& ar
     for (auto& pod : trace.pods) {
         const std::int64_t created_s = clock.next().count() / vgpualloc::ticks_per_second.count();
         if (created_s > limits::last_arrival_s_max) {
-            return error{error_code::out_of_range, model.source, "arrivals", "",
-                         "the last pod comes after 10^12 seconds"};
+            return bad_input(error_code::out_of_range, "arrivals", "the last pod comes after 10^12 seconds")
+                .at(model.source);
         }
         pod.created_s = created_s;
     }
@@ -282,7 +284,7 @@ std::optional<double> offered_load_of(const trace_model& model, const drawn_trac
 }
 
 error impossible_offer(double target, const std::string& problem) {
-    return {error_code::unsupported, "--offered-load", "", std::to_string(target), problem};
+    return bad_value(error_code::unsupported, "", std::to_string(target), problem).at("--offered-load");
 }
 
 /// Times the pods, at the interval at which they offer `target`. The load falls as the interval grows: in proportion,

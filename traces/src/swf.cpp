@@ -126,11 +126,7 @@ public:
 
     [[nodiscard]] error failure_at(std::string_view field, std::string_view value, error_code code,
                                    std::string expectation) const {
-        return {.code = code,
-                .where = file_ + ":" + std::to_string(line_),
-                .field = std::string{field},
-                .value = std::string{value},
-                .expected = std::move(expectation)};
+        return bad_value(code, field, value, std::move(expectation)).at(file_ + ":" + std::to_string(line_));
     }
 
 private:
@@ -199,11 +195,8 @@ expected<job_list> read_swf(const vgpuformats::list_content& source, const std::
         if (omitted[i] > 0) list.left_out.push_back({.reason = omission_words[i], .count = omitted[i]});
     }
     if (list.jobs.empty()) {
-        return unexpected(error{.code = error_code::missing,
-                                .where = name + ":" + std::to_string(std::max<std::size_t>(line, 1)),
-                                .field = "",
-                                .value = "",
-                                .expected = "missing; expected at least one job that can be replayed"});
+        return unexpected(bad_input(error_code::missing, "", "missing", "at least one job that can be replayed")
+                              .at(name + ":" + std::to_string(std::max<std::size_t>(line, 1))));
     }
     std::ranges::stable_sort(list.jobs, {}, &trace_job::arrival);
     return list;

@@ -81,11 +81,7 @@ expected<table_reader> table_reader::open(std::string name, const vgpuformats::l
 error table_reader::unknown_column(std::string_view column) const {
     std::string known;
     for (const table_column& candidate : columns_) known += (known.empty() ? "" : ", ") + std::string{candidate.name};
-    return {.code = error_code::unknown_name,
-            .where = place(),
-            .field = "",
-            .value = std::string{column},
-            .expected = "columns among " + known};
+    return bad_value(error_code::unknown_name, "", column, "columns among " + known).at(place());
 }
 
 expected<void> table_reader::open_csv(const vgpuformats::list_content& content) {
@@ -125,13 +121,11 @@ expected<void> table_reader::take_member(const document::member& member) {
     const bool is_text = value.is_text() && column->kind != cell_kind::number;
     const bool is_number = value.kind == value_kind::number && column->kind != cell_kind::text;
     if (!is_text && !is_number) {
-        return unexpected(error{.code = error_code::malformed,
-                                .where = place(),
-                                .field = key,
-                                .value = vgpuformats::print_json(value),
-                                .expected = column->kind == cell_kind::text     ? "a text"
-                                            : column->kind == cell_kind::number ? "a number"
-                                                                                : "a text or a number"});
+        return unexpected(bad_value(error_code::malformed, key, vgpuformats::print_json(value),
+                                    column->kind == cell_kind::text     ? "a text"
+                                    : column->kind == cell_kind::number ? "a number"
+                                                                        : "a text or a number")
+                              .at(place()));
     }
     cells_[static_cast<std::size_t>(column - columns_.begin())] = value.text;
     return {};
@@ -151,11 +145,9 @@ expected<bool> table_reader::next_object() {
     if (!object) return unexpected(object.error());
     row_ = *std::move(object);
     if (!row_.is_map()) {
-        return unexpected(error{.code = error_code::malformed,
-                                .where = place(),
-                                .field = "",
-                                .value = vgpuformats::print_json(row_),
-                                .expected = "a JSON object in every line"});
+        return unexpected(
+            bad_value(error_code::malformed, "", vgpuformats::print_json(row_), "a JSON object in every line")
+                .at(place()));
     }
     std::ranges::fill(cells_, std::string_view{});
     for (const auto& member : row_.members) {
@@ -177,11 +169,7 @@ expected<bool> table_reader::next() {
 }
 
 error table_reader::problem(std::size_t column, error_code code, std::string expected_text) const {
-    return {.code = code,
-            .where = place(),
-            .field = std::string{columns_[column].name},
-            .value = std::string{cells_[column]},
-            .expected = std::move(expected_text)};
+    return bad_value(code, columns_[column].name, cells_[column], std::move(expected_text)).at(place());
 }
 
 expected<std::string_view> table_reader::word(std::size_t column) const {

@@ -183,8 +183,10 @@ expected<std::optional<std::int64_t>> memory_to_ask_for(const workload_model& mo
         model.classes, [](const workload_class& entry) { return entry.weight > 0 && entry.demand.share.memory > 0; });
     const std::int64_t devices = devices_of(model);
     if (!any || devices == 0) {
-        return unexpected(error{error_code::unsupported, where, "pods.load", "",
-                                "nodes with devices and a class that asks for some, without which nothing is loaded"});
+        return unexpected(
+            bad_value(error_code::unsupported, "pods.load", "",
+                      "nodes with devices and a class that asks for some, without which nothing is loaded")
+                .at(where));
     }
     const double exact = *model.load * static_cast<double>(devices) * static_cast<double>(device_parts::whole);
     return static_cast<std::int64_t>(exact + 0.5);
@@ -197,7 +199,7 @@ expected<void> choose_interval(workload_model& model, const std::string& where) 
     const mean_row row = mean_row_of(model);
     const double busy = std::max(row.memory_seconds, row.compute_seconds);
     const auto fail = [&](const char* expectation) {
-        return unexpected(error{error_code::unsupported, where, "arrivals.load", "", expectation});
+        return unexpected(bad_value(error_code::unsupported, "arrivals.load", "", expectation).at(where));
     };
     if (!row.all_leave) return fail("durations of all classes, without which there is no offered load");
     if (busy <= 0.0) return fail("a class that asks for a device and leaves, without which there is no offered load");
@@ -211,7 +213,7 @@ expected<void> choose_interval(workload_model& model, const std::string& where) 
 
 expected<void> check_workload_options(const generate_options& options) {
     const auto refuse = [](error_code code, const char* option, std::string value, std::string expectation) {
-        return unexpected(error{code, option, "", std::move(value), std::move(expectation)});
+        return unexpected(bad_value(code, "", value, std::move(expectation)).at(option));
     };
     if (options.load) return refuse(error_code::unsupported, "--load", "", "--pods for a model with format kubernetes");
     if (options.offered_load &&

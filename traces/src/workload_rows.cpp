@@ -62,7 +62,8 @@ bool row_source::next(arrival_row& row) {
     row.priority = model_->classes[number].priority;
     row.arrival = clock_.next();
     if (row.arrival > limits::last_arrival_s_max * vgpualloc::ticks_per_second) {
-        return fail({error_code::out_of_range, where_, "arrivals", "", "the last pod comes after 10^12 seconds"});
+        return fail(
+            bad_input(error_code::out_of_range, "arrivals", "the last pod comes after 10^12 seconds").at(where_));
     }
     durations_.fill(model_->classes[number], row);
     memory_ += model_->classes[number].demand.share.memory;
@@ -71,8 +72,9 @@ bool row_source::next(arrival_row& row) {
     if (row.arrival >= wish_.warm_up) {
         ++measured_;
     } else if (std::cmp_equal(++warm_up_rows_, limits::pods_max)) {
-        return fail({error_code::out_of_range, where_, "pods.warm_up_lifetimes", "",
-                     "at most " + std::to_string(limits::pods_max) + " pods that come before"});
+        return fail(bad_value(error_code::out_of_range, "pods.warm_up_lifetimes", "",
+                              "at most " + std::to_string(limits::pods_max) + " pods that come before")
+                        .at(where_));
     }
     return true;
 }
@@ -81,8 +83,9 @@ bool row_source::is_enough() {
     if (wish_.memory_least && memory_ >= *wish_.memory_least) return true;
     if (measured_ < model_->pod_count) return false;
     if (wish_.memory_least) {
-        fail({error_code::unsupported, where_, "pods.load", "",
-              "a load that " + std::to_string(limits::pods_max) + " pods reach"});
+        fail(bad_value(error_code::unsupported, "pods.load", "",
+                       "a load that " + std::to_string(limits::pods_max) + " pods reach")
+                 .at(where_));
     }
     return true;
 }

@@ -98,20 +98,14 @@ public:
         return problem;
     }
     [[nodiscard]] vgpualloc::error missing_column(std::string_view name) const {
-        return {.code = vgpualloc::error_code::missing,
-                .where = table_ == nullptr ? path_ + ":1" : path_,
-                .field = std::string{name},
-                .value = "",
-                .expected = table_ == nullptr ? "missing; expected this column in the header"
-                                              : "missing; expected this column"};
+        return bad_input(vgpualloc::error_code::missing, name, "missing",
+                         table_ == nullptr ? "this column in the header" : "this column")
+            .at(table_ == nullptr ? path_ + ":1" : path_);
     }
     [[nodiscard]] vgpualloc::error empty_list(std::string_view what) const {
         if (table_ != nullptr) {
-            return {.code = vgpualloc::error_code::missing,
-                    .where = path_,
-                    .field = "",
-                    .value = "",
-                    .expected = "missing; expected at least one " + std::string{what}};
+            return bad_input(vgpualloc::error_code::missing, "", "missing", "at least one " + std::string{what})
+                .at(path_);
         }
         return line_error(vgpualloc::error_code::missing,
                           "missing; expected at least one " + std::string{what} + " after the header");
@@ -151,7 +145,7 @@ private:
         }
     }
     [[nodiscard]] vgpualloc::error line_error(vgpualloc::error_code code, std::string expected_text) const {
-        return {.code = code, .where = place(), .field = "", .value = "", .expected = std::move(expected_text)};
+        return bad_value(code, "", "", std::move(expected_text)).at(place());
     }
 
     std::string path_;

@@ -23,11 +23,9 @@ struct list_content {
 
 /// What a reader returns that takes texts alone and is given columns.
 [[nodiscard]] inline vgpualloc::error columns_not_taken(const std::string& name) {
-    return {.code = vgpualloc::error_code::unsupported,
-            .where = name,
-            .field = "",
-            .value = "",
-            .expected = "expected a text; columns are for node lists, pod lists and tables"};
+    return bad_input(vgpualloc::error_code::unsupported, "",
+                     "expected a text; columns are for node lists, pod lists and tables")
+        .at(name);
 }
 
 } // namespace vgpuformats

@@ -161,9 +161,10 @@ public:
         constexpr std::size_t shown_bytes_max = 20;
         const std::string_view rest = walk_.rest();
         const text_place place = walk_.place_before(static_cast<std::size_t>(rest.data() - text_.data()) + 1);
-        return {error_code::malformed, detail::at_column(name_, place), "",
-                std::string{rest.substr(0, std::min(rest.find_first_of("\r\n"), shown_bytes_max))},
-                "the end of the JSON text"};
+        return bad_value(error_code::malformed, "",
+                         rest.substr(0, std::min(rest.find_first_of("\r\n"), shown_bytes_max)),
+                         "the end of the JSON text")
+            .at(detail::at_column(name_, place));
     }
 
 private:

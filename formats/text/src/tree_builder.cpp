@@ -96,7 +96,7 @@ document& tree_builder::last() {
 }
 
 bool tree_builder::fail(error_code code, std::string where, std::string field, std::string expected) {
-    if (!failure_) failure_ = {code, std::move(where), std::move(field), "", std::move(expected)};
+    if (!failure_) failure_ = bad_value(code, field, "", std::move(expected)).at(std::move(where));
     return false;
 }
 

@@ -65,8 +65,8 @@ private:
 };
 
 [[nodiscard]] inline vgpualloc::error too_long(std::string_view name, std::string_view advice) {
-    return {vgpualloc::error_code::out_of_range, std::string{name}, "", "",
-            "at most 256 MiB of text" + std::string{advice}};
+    return bad_value(vgpualloc::error_code::out_of_range, "", "", "at most 256 MiB of text" + std::string{advice})
+        .at(std::string{name});
 }
 
 [[nodiscard]] inline std::string at_line(std::string_view name, text_place place) {

@@ -52,9 +52,10 @@ protected:
         if (gptr() == end_) return traits_type::eof();
         constexpr std::ptrdiff_t piece_bytes = 4096;
         if (egptr() - told_ > static_cast<std::ptrdiff_t>(yaml_stretch_bytes_max)) {
-            throw refusal{{error_code::out_of_range, detail::at_line(name_, place_), "", "",
-                           "at most " + std::to_string(yaml_stretch_bytes_max >> 20U) +
-                               " MiB of text for a value, a comment, or a list or map in brackets"}};
+            throw refusal{bad_value(error_code::out_of_range, "", "",
+                                    "at most " + std::to_string(yaml_stretch_bytes_max >> 20U) +
+                                        " MiB of text for a value, a comment, or a list or map in brackets")
+                              .at(detail::at_line(name_, place_))};
         }
         setg(eback(), gptr(), gptr() + std::min(end_ - gptr(), piece_bytes));
         return traits_type::to_int_type(*gptr());
@@ -166,7 +167,7 @@ private:
     };
 
     [[noreturn]] void refuse(error_code code, text_place place, std::string value, std::string expected) const {
-        throw refusal{{code, detail::at_line(name_, place), "", std::move(value), std::move(expected)}};
+        throw refusal{bad_value(code, "", value, std::move(expected)).at(detail::at_line(name_, place))};
     }
     void check(bool fine) const {
         if (!fine) throw refusal{*tree_.failure()};
@@ -284,8 +285,8 @@ vgpualloc::expected<std::vector<document>> parse_yaml_advised(std::string_view t
         const std::string_view before = text.substr(0, at);
         const auto line = static_cast<int>(std::ranges::count(before, '\n')) + 1;
         const auto column = static_cast<int>(at - (before.rfind('\n') + 1)) + 1;
-        return unexpected(error{error_code::malformed, detail::at_column(name, {.line = line, .column = column}), "",
-                                std::string{text.substr(at, 1)}, "a text in UTF-8"});
+        return unexpected(bad_value(error_code::malformed, "", text.substr(at, 1), "a text in UTF-8")
+                              .at(detail::at_column(name, {.line = line, .column = column})));
     }
     try {
         watched_text source{text, name};
@@ -302,7 +303,7 @@ vgpualloc::expected<std::vector<document>> parse_yaml_advised(std::string_view t
         return unexpected(refused.failure);
     } catch (const YAML::Exception& failure) {
         const std::string line = failure.mark.is_null() ? "" : ":" + std::to_string(failure.mark.line + 1);
-        return unexpected(error{error_code::malformed, std::string{name} + line, "", "", "YAML: " + failure.msg});
+        return unexpected(bad_input(error_code::malformed, "", "YAML: " + failure.msg).at(std::string{name} + line));
     }
 }
 

@@ -95,10 +95,6 @@ vga_layout_step told_step(const operate::layout_step& step) {
     return result;
 }
 
-double seconds(ticks time) {
-    return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
-}
-
 document room_json(const vgpualloc::expected<operate::room_plan, plan::no_room>& room) {
     document result = document::map({{"found", room.has_value()}, {"moves", document::list()}});
     if (!room) {
@@ -111,12 +107,12 @@ document room_json(const vgpualloc::expected<operate::room_plan, plan::no_room>&
                                                  {"pod", move.pod},
                                                  {"from", place_json(move.from)},
                                                  {"to", place_json(move.to)},
-                                                 {"downtime_device_s", seconds(move.cost.downtime)},
-                                                 {"copy_s", seconds(move.cost.copy)}}));
+                                                 {"downtime_device_s", seconds_of(move.cost.downtime)},
+                                                 {"copy_s", seconds_of(move.cost.copy)}}));
     }
     result["where"] = place_json(room->where);
-    result["cost"] =
-        document::map({{"downtime_device_s", seconds(room->cost.downtime)}, {"copy_s", seconds(room->cost.copy)}});
+    result["cost"] = document::map(
+        {{"downtime_device_s", seconds_of(room->cost.downtime)}, {"copy_s", seconds_of(room->cost.copy)}});
     result["fewest_moves"] = room->fewest_moves;
     return result;
 }

@@ -34,7 +34,7 @@ constexpr HighsInt dual_simplex = 1;
 constexpr HighsInt primal_simplex = 4;
 
 error failed(const std::string& step, const std::string& what) {
-    return {.code = error_code::unsupported, .where = "HiGHS", .field = step, .value = "", .expected = what};
+    return bad_input(error_code::unsupported, step, what).at("HiGHS");
 }
 
 /// A program in the arrays that HiGHS reads: by column, rows ascending.

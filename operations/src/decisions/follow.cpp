@@ -63,7 +63,7 @@ std::string words_of(const std::map<std::string, std::int64_t>& reasons) {
 }
 
 error unknown(const log_event& event, const char* field, const std::string& value, const char* wanted) {
-    return {.code = error_code::unknown_name, .where = event.place, .field = field, .value = value, .expected = wanted};
+    return bad_value(error_code::unknown_name, field, value, wanted).at(event.place);
 }
 
 } // namespace

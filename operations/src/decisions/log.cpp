@@ -214,11 +214,8 @@ expected<bool> log_reader::next() {
         return true;
     }
     if (started_) return false;
-    return unexpected(error{.code = error_code::missing,
-                            .where = name_,
-                            .field = "",
-                            .value = "",
-                            .expected = "has no events; expected a start, with which a log begins"});
+    return unexpected(
+        bad_input(error_code::missing, "", "has no events", "a start, with which a log begins").at(name_));
 }
 
 } // namespace vgpuops::decisions

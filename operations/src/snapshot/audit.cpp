@@ -270,11 +270,8 @@ private:
     }
 
     void tell(std::string where, std::string field, std::string value, std::string expected) {
-        result_.differences.push_back({.code = error_code::mismatch,
-                                       .where = std::move(where),
-                                       .field = std::move(field),
-                                       .value = std::move(value),
-                                       .expected = std::move(expected)});
+        result_.differences.push_back(
+            bad_value(error_code::mismatch, field, value, std::move(expected)).at(std::move(where)));
     }
 
     std::span<const kube::manifest> objects_;

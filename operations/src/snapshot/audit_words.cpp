@@ -45,7 +45,7 @@ document error_json(const vgpualloc::error& problem) {
     return document::map({{"where", problem.where},
                           {"field", problem.field},
                           {"value", problem.value},
-                          {"expected", problem.expected},
+                          {"expected", problem.reason()},
                           {"message", problem.message()}});
 }
 

@@ -149,11 +149,8 @@ std::string name_of(const document& object) { return text_at(object, {"metadata"
 expected<void> take_apart(const document& object, const std::string& kind, const std::string& name,
                           std::vector<document>& to) {
     if (!object.is_map()) {
-        return unexpected(error{.code = error_code::malformed,
-                                .where = name + ":" + std::to_string(object.place.line),
-                                .field = "",
-                                .value = object.text,
-                                .expected = "a Kubernetes object"});
+        return unexpected(bad_value(error_code::malformed, "", object.text, "a Kubernetes object")
+                              .at(name + ":" + std::to_string(object.place.line)));
     }
     const std::string own_kind = kind_of(object);
     const document* const items = object.find("items");

@@ -37,10 +37,6 @@ document placement_json(const vgpualloc::mig_model& model, const mig_slot& slot)
 
 } // namespace
 
-double seconds_of(vgpualloc::ticks time) {
-    return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
-}
-
 std::string plan_text(const plan::gpu_layouts& states, plan::mig_live_state live,
                       const plan::transition_request& request, const std::optional<plan::layout_plan>& planned) {
     const auto& model = states.model();

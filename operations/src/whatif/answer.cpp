@@ -125,7 +125,7 @@ private:
         if (where) return kind_of(*state_, *where);
         std::string names;
         for (const auto& [template_name, kind] : templates_) names += ", " + template_name;
-        if (!names.empty()) where.error().expected += "; or a template:" + names.substr(1);
+        if (!names.empty()) where.error().add("; or a template:" + names.substr(1));
         return unexpected(where.error());
     }
 
@@ -293,20 +293,14 @@ expected<void> check_templates(const std::vector<kube::manifest>& objects, const
         if (!object.node) continue;
         ++templates;
         if (std::ranges::find(names, object.name) != names.end()) {
-            return unexpected(error{.code = error_code::duplicate,
-                                    .where = object.place,
-                                    .field = "metadata.name",
-                                    .value = object.name,
-                                    .expected = "a template with a name that no node and no other template has"});
+            return unexpected(bad_value(error_code::duplicate, "metadata.name", object.name,
+                                        "a template with a name that no node and no other template has")
+                                  .at(object.place));
         }
         names.push_back(object.name);
     }
     if (asked.templates.empty() || templates > 0) return {};
-    return unexpected(error{.code = error_code::missing,
-                            .where = "--node-template",
-                            .field = {},
-                            .value = {},
-                            .expected = "an object of kind Node"});
+    return unexpected(bad_value(error_code::missing, "", "", "an object of kind Node").at("--node-template"));
 }
 
 /// The question with the kinds that are described as templates, named as these are.

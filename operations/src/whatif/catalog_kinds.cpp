@@ -30,7 +30,7 @@ constexpr const char* described_expected =
     "nodes.kinds of a model";
 
 error bad_description(const std::string& option, const std::string& kind) {
-    return {.code = error_code::malformed, .where = option, .field = {}, .value = kind, .expected = described_expected};
+    return bad_value(error_code::malformed, "", kind, described_expected).at(option);
 }
 
 std::vector<std::string> parts_of(std::string_view text) {
@@ -104,13 +104,11 @@ expected<std::optional<std::string>> dialect_for(const std::string& mode, const 
         }
     }
     const std::string or_of_modes = modes.empty() ? "" : fmt::format("of mode {}, or ", fmt::join(modes, ", "));
-    return unexpected(error{.code = error_code::unsupported,
-                            .where = option,
-                            .field = {},
-                            .value = kind,
-                            .expected = fmt::format("a node as this cluster's device plugin registers it (dialect {}): "
-                                                    "{}one like a node that is there, by its name",
-                                                    fmt::join(own, ", "), or_of_modes)});
+    return unexpected(bad_value(error_code::unsupported, "", kind,
+                                fmt::format("a node as this cluster's device plugin registers it (dialect {}): "
+                                            "{}one like a node that is there, by its name",
+                                            fmt::join(own, ", "), or_of_modes))
+                          .at(option));
 }
 
 /// Adds what the description leaves open: amounts of the host, and the dialect that the cluster's devices have.

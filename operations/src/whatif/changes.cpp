@@ -29,11 +29,7 @@ using vgpualloc::unexpected;
 namespace {
 
 error unknown(const std::string& option, const std::string& value, std::string expected_text) {
-    return {.code = error_code::unknown_name,
-            .where = option,
-            .field = {},
-            .value = value,
-            .expected = std::move(expected_text)};
+    return bad_value(error_code::unknown_name, "", value, std::move(expected_text)).at(option);
 }
 
 std::vector<std::string> present_nodes(const kube::snapshot& state) {
@@ -246,21 +242,16 @@ private:
     }
 
     [[nodiscard]] static error no_word_for(const mode_change& wanted, const vgpualloc::dialect& spoken) {
-        return {.code = error_code::unsupported,
-                .where = "--set-mode",
-                .field = "node " + wanted.node,
-                .value = wanted.mode,
-                .expected = "a mode in which dialect " + std::string{spoken.name()} + " registers such devices"};
+        return bad_value(error_code::unsupported, "node " + wanted.node, wanted.mode,
+                         "a mode in which dialect " + std::string{spoken.name()} + " registers such devices")
+            .at("--set-mode");
     }
 
     /// A node goes once.
     expected<void> note(const std::string& name, const char* option) {
         if (gone_.insert(name).second) return {};
-        return unexpected(error{.code = error_code::duplicate,
-                                .where = option,
-                                .field = {},
-                                .value = name,
-                                .expected = "every node once in --drain and --fail"});
+        return unexpected(
+            bad_value(error_code::duplicate, "", name, "every node once in --drain and --fail").at(option));
     }
 
     expected<void> fail_device(node_index where, const failure& wanted) {

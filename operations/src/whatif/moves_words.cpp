@@ -13,10 +13,6 @@ namespace plan = vgpualloc::plan;
 
 namespace {
 
-double seconds(vgpualloc::ticks time) {
-    return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
-}
-
 std::string counted(std::int64_t count, const char* one) {
     return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
@@ -33,7 +29,7 @@ std::string none_words(const moves_answer& answered) {
         return fmt::format("there is none with {}: all of them were looked at", allowed);
     case plan::no_room_reason::over_downtime:
         return fmt::format("each with {} costs more than {:.1f} device-seconds of downtime", allowed,
-                           seconds(answered.budget.downtime_max));
+                           seconds_of(answered.budget.downtime_max));
     case plan::no_room_reason::not_found:
         return fmt::format("none was found with {}, and there is none with {}", allowed,
                            counted(none.moves_ruled_out, "move"));
@@ -74,7 +70,7 @@ void add_headline(const moves_answer& answered, std::string& text) {
 }
 
 document cost_json(const plan::plan_cost& cost) {
-    return document::map({{"downtime_device_s", seconds(cost.downtime)}, {"copy_s", seconds(cost.copy)}});
+    return document::map({{"downtime_device_s", seconds_of(cost.downtime)}, {"copy_s", seconds_of(cost.copy)}});
 }
 
 } // namespace
@@ -86,7 +82,7 @@ std::string moves_text(const moves_answer& answered) {
         const told_move& move = answered.moves[i];
         add_line(text, fmt::format("  {}. {}: {}: {}", i + 1, move.pod, move.from.node, share_words(move.from.shares)));
         add_line(text, fmt::format("     -> {}: {} ({:.1f} device-seconds of downtime)", move.to.node,
-                                   share_words(move.to.shares), seconds(move.cost.downtime)));
+                                   share_words(move.to.shares), seconds_of(move.cost.downtime)));
     }
     if (answered.where) {
         add_line(text, fmt::format("  then {} -> {}: {}", answered.pod, answered.where->node,
@@ -96,8 +92,9 @@ std::string moves_text(const moves_answer& answered) {
         add_line(text,
                  fmt::format("cost: {:.1f} device-seconds of downtime, {:.1f} s of copying, if a move takes {:.1f} s "
                              "and {:.1f} s per GiB",
-                             seconds(answered.cost.downtime), seconds(answered.cost.copy),
-                             seconds(answered.costs.downtime_per_move), seconds(answered.costs.copy_per_mib * 1024)));
+                             seconds_of(answered.cost.downtime), seconds_of(answered.cost.copy),
+                             seconds_of(answered.costs.downtime_per_move),
+                             seconds_of(answered.costs.copy_per_mib * 1024)));
     }
     add_line(text, fmt::format("planned in {:.1f} ms, {}", answered.plan_s * 1000, counted(answered.steps, "step")));
     if (answered.found) {

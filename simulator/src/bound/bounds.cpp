@@ -104,25 +104,20 @@ private:
                                     {.objective = packing_objective::given, .by_node = true});
         if (!packing) return unexpected(std::move(packing.error()));
         if (!packing->pods_are_whole) {
-            return unexpected(error{.code = error_code::unsupported,
-                                    .where = "",
-                                    .field = "--exact",
-                                    .value = "",
-                                    .expected = "pods that want whole devices, or a part of one device: a pod that "
-                                                "wants parts of several is not one unknown of an integer program"});
+            return unexpected(bad_value(error_code::unsupported, "--exact", "",
+                                        "pods that want whole devices, or a part of one device: a pod that "
+                                        "wants parts of several is not one unknown of an integer program"));
         }
         auto solved = solve_packing_exactly(
             packing->program, solver_, {.columns_max = question.columns_max, .limits = {.nodes = question.nodes_max}});
         if (!solved) {
             if (solved.error().code == error_code::unsupported) {
-                solved.error() = {
-                    .code = error_code::unsupported,
-                    .where = "",
-                    .field = "--exact",
-                    .value = fmt::format("{} nodes, {} pods", input_.nodes.nodes.size(), input_.pods.size()),
-                    .expected = fmt::format("a smaller case: of at most {} ways to fill the devices of all "
-                                            "nodes",
-                                            question.columns_max)};
+                solved.error() =
+                    bad_value(error_code::unsupported, "--exact",
+                              fmt::format("{} nodes, {} pods", input_.nodes.nodes.size(), input_.pods.size()),
+                              fmt::format("a smaller case: of at most {} ways to fill the devices of all "
+                                          "nodes",
+                                          question.columns_max));
             }
             return unexpected(std::move(solved.error()));
         }
@@ -150,11 +145,7 @@ std::int64_t memory_of(const simulation_input& input) {
 }
 
 error no_summary(const std::string& path, std::string field) {
-    return {.code = error_code::missing,
-            .where = path,
-            .field = std::move(field),
-            .value = "",
-            .expected = "the summary.json of a run, which has it"};
+    return bad_value(error_code::missing, field, "", "the summary.json of a run, which has it").at(path);
 }
 
 /// The number at gpu.KEY or pods.KEY of a summary.
@@ -247,11 +238,9 @@ expected<achieved_amount> achieved_in(std::string_view text, const std::string& 
         const auto value = number_in(*summary, path, group, key);
         if (!value) return unexpected(value.error());
         if (*value == wanted) continue;
-        return unexpected(error{.code = error_code::mismatch,
-                                .where = path,
-                                .field = fmt::format("{}.{}", group, key),
-                                .value = fmt::format("{}", *value),
-                                .expected = fmt::format("{}, as of the workload that bounds are asked for", wanted)});
+        return unexpected(bad_value(error_code::mismatch, fmt::format("{}.{}", group, key), fmt::format("{}", *value),
+                                    fmt::format("{}, as of the workload that bounds are asked for", wanted))
+                              .at(path));
     }
     const char* const key = figures.pods_leave ? "served_peak_ratio" : "served_ratio";
     const auto* const written = summary->find("gpu")->find(key);

@@ -74,23 +74,17 @@ expected<void> conservative::check(const simulation_input& input, const vgpuallo
                 std::ranges::none_of(kinds, is_served))
                 continue;
             return vgpualloc::unexpected(
-                vgpualloc::error{.code = vgpualloc::error_code::unsupported,
-                                 .where = "",
-                                 .field = "discipline",
-                                 .value = "conservative",
-                                 .expected = "easy, or nodes of which all devices serve a pod or none: a plan counts "
-                                             "the devices of a node"});
+                bad_value(vgpualloc::error_code::unsupported, "discipline", "conservative",
+                          "easy, or nodes of which all devices serve a pod or none: a plan counts "
+                          "the devices of a node"));
         }
         const bool counted = takes_any_device(request) &&
                              (request.containers.empty() || takes_whole_devices(request.containers.front(), nodes));
         if (counted) continue;
         const std::string name = i < input.request_names.size() ? " (class " + input.request_names[i] + ")" : "";
-        return vgpualloc::unexpected(vgpualloc::error{
-            .code = vgpualloc::error_code::unsupported,
-            .where = "",
-            .field = "discipline",
-            .value = "conservative",
-            .expected = "easy, or pods that all take whole devices, in one container: a plan counts devices" + name});
+        return vgpualloc::unexpected(
+            bad_value(vgpualloc::error_code::unsupported, "discipline", "conservative",
+                      "easy, or pods that all take whole devices, in one container: a plan counts devices" + name));
     }
     return {};
 }

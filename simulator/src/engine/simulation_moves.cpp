@@ -13,14 +13,6 @@ using vgpualloc::plan::ended_plan;
 using vgpualloc::plan::move_ticket;
 using vgpualloc::plan::pod_move;
 
-namespace {
-
-double in_seconds(ticks time) {
-    return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
-}
-
-} // namespace
-
 bool simulation::moves_take_time() const noexcept {
     return options_.moves.copy_per_gib > ticks{0} || options_.moves.downtime > ticks{0} ||
            options_.layout_change > ticks{0};
@@ -102,7 +94,7 @@ pod_id simulation::new_copy() { return pod_id{static_cast<std::uint32_t>(input_-
 void simulation::begin_copy(move_ticket ticket, const pod_move& move) {
     note_peak();
     const ticks copying = copy_time(move);
-    result_.moves.copy_s += in_seconds(copying);
+    result_.moves.copy_s += seconds_of(copying);
     queue_.push(provide_instances(move.to) + copying + options_.moves.downtime, event_class::moved, ticket.plan,
                 ticket.step);
 }
@@ -119,7 +111,7 @@ void simulation::arrives(const pod_move& move, vgpualloc::booking_id booked) {
     times.node = move.to.node;
     if (times.moves++ == 0) ++result_.moves.pods_moved;
     times.delayed += options_.moves.downtime;
-    result_.moves.downtime_s += in_seconds(options_.moves.downtime);
+    result_.moves.downtime_s += seconds_of(options_.moves.downtime);
     if (const auto& duration = input_->pods[pod].duration) {
         queue_.push(times.begun + *duration + times.delayed, event_class::finish, pod, times.round());
     }

@@ -64,22 +64,17 @@ rejection_code main_code(const volcano::attempt& attempt, const std::vector<bool
 
 expected<void> check_volcano(const simulation_input& input, const vgpualloc::cluster& nodes) {
     if (!input.objects) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = "policy",
-                                .value = std::string{volcano_policy},
-                                .expected = "a policy of vgpualloc for lists of this format: Volcano decides by "
-                                            "Kubernetes objects (format kubernetes)"});
+        return unexpected(bad_value(error_code::unsupported, "policy", volcano_policy,
+                                    "a policy of vgpualloc for lists of this format: Volcano decides by "
+                                    "Kubernetes objects (format kubernetes)"));
     }
     const auto of_device = std::ranges::find_if(input.cluster_events,
                                                 [](const cluster_event& change) { return change.device.has_value(); });
     if (of_device == input.cluster_events.end()) return {};
-    return unexpected(error{.code = error_code::unsupported,
-                            .where = "",
-                            .field = "events",
-                            .value = "device " + std::to_string(of_device->device->value()) + " of node " +
-                                     nodes.nodes[of_device->node.at()].name,
-                            .expected = "events of whole nodes with policy compat:volcano"});
+    return unexpected(bad_value(error_code::unsupported, "events",
+                                "device " + std::to_string(of_device->device->value()) + " of node " +
+                                    nodes.nodes[of_device->node.at()].name,
+                                "events of whole nodes with policy compat:volcano"));
 }
 
 volcano::device_config volcano_devices(const vgpualloc::dialect_config& config) {

@@ -14,10 +14,6 @@ using vgpualloc::ticks;
 
 namespace {
 
-double seconds(ticks time) {
-    return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
-}
-
 /// The values of a group while its rows are read.
 struct group_values {
     group_figures figures;
@@ -33,11 +29,11 @@ struct group_values {
         demanded += milli.times(duration_s);
         if (const auto wait = row.wait()) {
             ++figures.started;
-            waits.push_back(seconds(*wait));
+            waits.push_back(seconds_of(*wait));
         }
         if (const auto completion = row.completion()) {
-            completions.push_back(seconds(*completion));
-            const double run = seconds(*row.end - row.begun); // the last run, not those that were stopped
+            completions.push_back(seconds_of(*completion));
+            const double run = seconds_of(*row.end - row.begun); // the last run, not those that were stopped
             slowdowns.push_back(std::max(1.0, completions.back() / std::max(run, run_least_s)));
             served += milli.times(duration_s);
         }
@@ -109,7 +105,7 @@ queue_figures queue_figures_of(const run_record& record, const simulation_input&
             units += input.requested[input.pods[pod].request];
             longest = std::max(longest, input.pods[pod].duration.value_or(ticks{}));
         }
-        const double duration_s = seconds(longest);
+        const double duration_s = seconds_of(longest);
         const auto milli = units.as<double>().times(input.requested.milli_of_unit());
         all.add(row, milli, duration_s);
         classes[class_name(row, input)].add(row, milli, duration_s);
@@ -147,9 +143,9 @@ std::vector<group_waits> waits_of(const run_record& record, const simulation_inp
         rows.read(i, row);
         const auto wait = row.wait();
         if (!wait) continue;
-        all.seconds.push_back(seconds(*wait));
-        if (queues.size() > 1) queues[rows.queue_of(i)].seconds.push_back(seconds(*wait));
-        classes[class_name(row, input)].seconds.push_back(seconds(*wait));
+        all.seconds.push_back(seconds_of(*wait));
+        if (queues.size() > 1) queues[rows.queue_of(i)].seconds.push_back(seconds_of(*wait));
+        classes[class_name(row, input)].seconds.push_back(seconds_of(*wait));
     }
     std::vector<group_waits> groups;
     const auto add = [&groups](group_waits group, std::string name) {

@@ -23,7 +23,7 @@ namespace {
 constexpr const char* report_name = "report.html";
 
 vgpualloc::error bad_policies(const std::string& value, const char* expectation) {
-    return setting_error(vgpualloc::error_code::malformed, "--policy", value, expectation);
+    return bad_value(vgpualloc::error_code::malformed, "--policy", value, expectation);
 }
 
 } // namespace

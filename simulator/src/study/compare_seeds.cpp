@@ -56,13 +56,12 @@ run_measures unmeasured_run::measures() const {
 
 expected<void> check_seeds(const run_config& config, const seed_range& seeds) {
     if (seeds.count() < 2) {
-        return unexpected(setting_error(error_code::out_of_range, "--seeds", seeds.text(),
-                                        "two seeds or more; for one there is --seed"));
+        return unexpected(
+            bad_value(error_code::out_of_range, "--seeds", seeds.text(), "two seeds or more; for one there is --seed"));
     }
     for (const auto& [key, path] : paths_of(config)) {
         if (path != vgpuformats::standard_input) continue;
-        return unexpected(
-            setting_error(error_code::unsupported, key, path, "a file, because every seed reads it again"));
+        return unexpected(bad_value(error_code::unsupported, key, path, "a file, because every seed reads it again"));
     }
     return {};
 }

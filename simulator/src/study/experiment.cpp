@@ -55,12 +55,11 @@ namespace {
 
 /// Refuses a list of nothing and one with something twice. `flag` is what errors call it.
 expected<void> check_each_once(const std::vector<std::string>& values, const char* flag) {
-    if (values.empty())
-        return unexpected(setting_error(error_code::missing, flag, "", "missing; expected at least one"));
+    if (values.empty()) return unexpected(bad_input(error_code::missing, flag, "missing", "at least one"));
     std::set<std::string_view> known;
     for (const std::string& value : values) {
         if (known.insert(value).second) continue;
-        return unexpected(setting_error(error_code::duplicate, flag, value, "each only once"));
+        return unexpected(bad_value(error_code::duplicate, flag, value, "each only once"));
     }
     return {};
 }
@@ -71,8 +70,8 @@ expected<void> check_own_keys(const run_config& run, const studied_policy& polic
     bool sets_prices = false;
     for (const auto& [key, value] : policy.settings) {
         if (std::ranges::find(of_all, key) != std::end(of_all)) {
-            return unexpected(setting_error(error_code::unsupported, "study.policies.set." + key, value,
-                                            "nothing: it is the same for all policies of a study"));
+            return unexpected(bad_value(error_code::unsupported, "study.policies.set." + key, value,
+                                        "nothing: it is the same for all policies of a study"));
         }
         sets_prices = sets_prices || key.starts_with("price");
     }
@@ -104,7 +103,7 @@ expected<void> check_name(const study_lists& lists, const std::string& name, con
         if (entry.name == name) return {};
         names += (names.empty() ? "" : ", ") + entry.name;
     }
-    return unexpected(setting_error(error_code::unknown_name, field, name, "one of the study's policies: " + names));
+    return unexpected(bad_value(error_code::unknown_name, field, name, "one of the study's policies: " + names));
 }
 
 } // namespace
@@ -122,8 +121,8 @@ expected<void> check_lists(const experiment& plan) {
     if (auto checked = check_different(lists); !checked) return checked;
     constexpr std::size_t runs_max = 100'000;
     if (plan.runs() > runs_max) {
-        return unexpected(setting_error(error_code::out_of_range, "--seeds", lists.seeds.text(),
-                                        "at most 100000 runs, and these are " + std::to_string(plan.runs())));
+        return unexpected(bad_value(error_code::out_of_range, "--seeds", lists.seeds.text(),
+                                    "at most 100000 runs, and these are " + std::to_string(plan.runs())));
     }
     if (!lists.against.empty()) {
         if (auto checked = check_name(lists, lists.against, "study.against"); !checked) return checked;

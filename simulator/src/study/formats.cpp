@@ -60,8 +60,8 @@ constexpr std::array formats{
 expected<void> check_keys(const run_config& config, const input_format& format) {
     for (const auto& [key, value] : changed_settings(config)) {
         if (std::ranges::find(format.keys_without_use, key) == format.keys_without_use.end()) continue;
-        return unexpected(setting_error(error_code::unsupported, key, value,
-                                        "no such setting: format " + std::string{format.name} + " has no use for it"));
+        return unexpected(bad_value(error_code::unsupported, key, value,
+                                    "no such setting: format " + std::string{format.name} + " has no use for it"));
     }
     return {};
 }
@@ -123,9 +123,8 @@ expected<void> check_autoscaler(const run_config& config) {
     const auto rules = find_discipline(config.discipline);
     if (!rules) return unexpected(rules.error());
     if ((*rules)->make()->keeps_waiting()) return {};
-    return unexpected(
-        setting_error(error_code::unsupported, "autoscaler", config.autoscaler,
-                      "a discipline with a queue: under " + config.discipline + " nobody waits for a node"));
+    return unexpected(bad_value(error_code::unsupported, "autoscaler", config.autoscaler,
+                                "a discipline with a queue: under " + config.discipline + " nobody waits for a node"));
 }
 
 /// Adds what is read alike for every format.
@@ -154,7 +153,7 @@ expected<loaded_input> load_input(const run_config& config, const vgpuformats::i
                                   const model_changes& changes, const vgpualloc::stop_signal& stop) {
     const auto* const format = std::ranges::find(formats, config.format, &input_format::name);
     if (format == formats.end()) {
-        return unexpected(setting_error(error_code::unknown_name, "format", config.format, "one of " + format_names()));
+        return unexpected(bad_value(error_code::unknown_name, "format", config.format, "one of " + format_names()));
     }
     if (const auto checked = check_keys(config, *format); !checked) return unexpected(checked.error());
     input_reader from{source, records_kept::all, stop};

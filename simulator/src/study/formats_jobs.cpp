@@ -62,8 +62,8 @@ expected<node_set> nodes_of_list(const vgpuformats::list_content& content, const
 expected<node_set> nodes_of_objects(std::string_view text, const std::string& name, const run_config& config,
                                     vgpualloc::dialect_set dialects, loaded_input& loaded) {
     if (config.mode != run_config{}.mode) {
-        return unexpected(setting_error(error_code::unsupported, "mode", config.mode,
-                                        "an openb node list: objects say themselves how their devices are shared"));
+        return unexpected(bad_value(error_code::unsupported, "mode", config.mode,
+                                    "an openb node list: objects say themselves how their devices are shared"));
     }
     const auto objects = vgpualloc::kube::read_manifests(text, name);
     if (!objects) return unexpected(objects.error());

@@ -23,7 +23,7 @@ using vgpualloc::unexpected;
 expected<void> check_paths(const run_config& config) {
     for (const auto& [path, key] : {std::pair{&config.nodes, "nodes"}, {&config.pods, "pods"}, {&config.out, "out"}}) {
         if (!path->empty()) continue;
-        return unexpected(setting_error(error_code::missing, key, "", "missing; expected a path"));
+        return unexpected(bad_input(error_code::missing, key, "missing", "a path"));
     }
     return {};
 }
@@ -34,8 +34,8 @@ expected<const vgpualloc::sharing_mode*> openb_mode(const run_config& config) {
     // openb gives shares of a GPU, which says nothing to a mode that cuts by memory or by hardware.
     const std::string_view openb_modes[] = {"exclusive", "hami_core", "mps"};
     if (std::ranges::find(openb_modes, (*mode)->name()) == std::end(openb_modes)) {
-        return unexpected(setting_error(error_code::unsupported, "mode", config.mode,
-                                        "one of exclusive, hami_core, mps for openb lists"));
+        return unexpected(bad_value(error_code::unsupported, "mode", config.mode,
+                                    "one of exclusive, hami_core, mps for openb lists"));
     }
     return *mode;
 }
@@ -44,8 +44,8 @@ expected<loaded_input> load_openb(const run_config& config, input_reader& from) 
     const auto mode = openb_mode(config);
     if (!mode) return unexpected(mode.error());
     if (config.offered_load > 0.0 && !config.departures) {
-        return unexpected(setting_error(error_code::unsupported, "offered_load", fmt::format("{}", config.offered_load),
-                                        "departures beside it: a pod that stays has no duration"));
+        return unexpected(bad_value(error_code::unsupported, "offered_load", fmt::format("{}", config.offered_load),
+                                    "departures beside it: a pod that stays has no duration"));
     }
     if (const auto present = check_paths(config); !present) return unexpected(present.error());
     loaded_input loaded;

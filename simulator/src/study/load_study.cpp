@@ -26,23 +26,21 @@ expected<void> check_study_keys(const run_config& run) {
                                                     "prices", "price_demand",  "price_every", "price_window"};
     for (const auto& [key, value] : changed_settings(run)) {
         if (std::ranges::find(keys_of_studies, key) != std::end(keys_of_studies)) continue;
-        return unexpected(
-            setting_error(error_code::unsupported, key, value,
-                          "nothing: a study replays openb lists whose pods stay, and sets pods, policy and "
-                          "seed itself (--pods, --policy, --seeds); it has the keys nodes, device_policy, "
-                          "mode, tune, out and those about prices"));
+        return unexpected(bad_value(error_code::unsupported, key, value,
+                                    "nothing: a study replays openb lists whose pods stay, and sets pods, policy and "
+                                    "seed itself (--pods, --policy, --seeds); it has the keys nodes, device_policy, "
+                                    "mode, tune, out and those about prices"));
     }
-    if (run.nodes.empty())
-        return unexpected(setting_error(error_code::missing, "nodes", "", "missing; expected a path"));
-    if (run.out.empty()) return unexpected(setting_error(error_code::missing, "out", "", "missing; expected a path"));
+    if (run.nodes.empty()) return unexpected(bad_input(error_code::missing, "nodes", "missing", "a path"));
+    if (run.out.empty()) return unexpected(bad_input(error_code::missing, "out", "missing", "a path"));
     return {};
 }
 
 /// What only a study of workload models has.
 expected<void> check_only_of_models(const study_lists& lists) {
     const auto refuse = [](const char* field, std::string value) {
-        return unexpected(setting_error(error_code::unsupported, field, std::move(value),
-                                        "a study with format model, whose loads and arrivals can be chosen"));
+        return unexpected(bad_value(error_code::unsupported, field, std::move(value),
+                                    "a study with format model, whose loads and arrivals can be chosen"));
     };
     if (!lists.loads.empty()) return refuse("loads", "");
     if (lists.arrivals) return refuse("arrivals", std::to_string(*lists.arrivals));

@@ -18,11 +18,10 @@ expected<experiment> check_loss_study(const run_config& run, const study_lists& 
     constexpr std::string_view set_by_study[] = {"pods", "policy", "offered_load", "seed", "trace"};
     for (const auto& [key, value] : changed_settings(run)) {
         if (std::ranges::find(set_by_study, key) == std::end(set_by_study)) continue;
-        return unexpected(
-            setting_error(error_code::unsupported, key, value,
-                          "nothing: a study sets models, policy, load and seed itself, and traces no run"));
+        return unexpected(bad_value(error_code::unsupported, key, value,
+                                    "nothing: a study sets models, policy, load and seed itself, and traces no run"));
     }
-    if (run.out.empty()) return unexpected(setting_error(error_code::missing, "out", "", "missing; expected a path"));
+    if (run.out.empty()) return unexpected(bad_input(error_code::missing, "out", "missing", "a path"));
     experiment study{.run = run, .lists = lists};
     study.run.format = model_format;
     if (auto checked = check_lists(study); !checked) return unexpected(std::move(checked).error());

@@ -155,10 +155,9 @@ expected<void> check_rows(const run_config& config, const simulation_input& inpu
     }
     const std::int64_t span = (end - input.pods.front().arrival).count() / vgpualloc::ticks_per_second.count();
     if (span / config.sample_interval_s < rows_max) return {};
-    return unexpected(setting_error(error_code::out_of_range, "sample_interval_s",
-                                    std::to_string(config.sample_interval_s),
-                                    "at least " + std::to_string(span / rows_max + 1) + ", because the trace spans " +
-                                        std::to_string(span) + " s"));
+    return unexpected(bad_value(error_code::out_of_range, "sample_interval_s", std::to_string(config.sample_interval_s),
+                                "at least " + std::to_string(span / rows_max + 1) + ", because the trace spans " +
+                                    std::to_string(span) + " s"));
 }
 
 /// Jobs that wait may run one after the other. Where that passes what ticks can count, times would begin again from
@@ -183,10 +182,10 @@ expected<void> check_times(const run_config& config, const simulation_input& inp
         end += static_cast<double>(longest.count());
     }
     if (end <= ticks_max) return {};
-    return unexpected(setting_error(error_code::out_of_range, "discipline", config.discipline,
-                                    fmt::format("jobs that end within {:.0f} s where they wait for each other, and "
-                                                "one after the other these end after {:.0f} s",
-                                                ticks_max / 1e6, end / 1e6)));
+    return unexpected(bad_value(error_code::out_of_range, "discipline", config.discipline,
+                                fmt::format("jobs that end within {:.0f} s where they wait for each other, and "
+                                            "one after the other these end after {:.0f} s",
+                                            ticks_max / 1e6, end / 1e6)));
 }
 
 /// The names of the disciplines that plan no starts ahead.
@@ -203,7 +202,7 @@ expected<void> check_volcano_run(const run_config& config, const simulation_inpu
                                  const vgpualloc::cluster& nodes, const discipline_entry* rules) {
     if (auto checked = check_volcano(input, nodes); !checked) return checked;
     const auto refuse = [](const char* field, const std::string& value, std::string expectation) {
-        return unexpected(setting_error(error_code::unsupported, field, value, std::move(expectation)));
+        return unexpected(bad_value(error_code::unsupported, field, value, std::move(expectation)));
     };
     if (!config.device_policy.empty()) {
         return refuse("device_policy", config.device_policy, "none with policy compat:volcano, which chooses devices");
@@ -223,8 +222,8 @@ expected<void> check_volcano_run(const run_config& config, const simulation_inpu
 /// Why pods cannot be moved in a run.
 expected<void> check_moves(const run_config& config, const discipline_entry* rules) {
     const auto refuse = [&](std::string expectation) {
-        return unexpected(setting_error(error_code::unsupported, "defragment", find_setting("defragment")->get(config),
-                                        std::move(expectation)));
+        return unexpected(bad_value(error_code::unsupported, "defragment", find_setting("defragment")->get(config),
+                                    std::move(expectation)));
     };
     if (config.policy == volcano_policy) return refuse("never with policy compat:volcano, which moves nothing");
     if (rules != nullptr && rules->only_tries) return {};

@@ -62,19 +62,15 @@ expected<void> take_member(run_config& config, const scenario_place& place, cons
 expected<void> take_baseline(scenario& study, const scenario_place& place, const vgpuformats::document& value) {
     const std::string where = place.line_of(value);
     if (!value.is_map() || value.members.empty()) {
-        return unexpected(error{.code = error_code::malformed,
-                                .where = where,
-                                .field = "baseline",
-                                .value = vgpuformats::print_json(value),
-                                .expected = "an object of the keys in which the baseline differs"});
+        return unexpected(bad_value(error_code::malformed, "baseline", vgpuformats::print_json(value),
+                                    "an object of the keys in which the baseline differs")
+                              .at(where));
     }
     for (const auto& [key, setting] : value.members) {
         if (key == "out") {
-            return unexpected(error{.code = error_code::unsupported,
-                                    .where = place.line_of(setting),
-                                    .field = "baseline.out",
-                                    .value = setting.text,
-                                    .expected = "no folder of its own: it goes to 'baseline' in that of the run"});
+            return unexpected(bad_value(error_code::unsupported, "baseline.out", setting.text,
+                                        "no folder of its own: it goes to 'baseline' in that of the run")
+                                  .at(place.line_of(setting)));
         }
         run_config taken;
         if (auto read = take_member(taken, place, key, setting); !read) return read;

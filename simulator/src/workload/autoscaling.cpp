@@ -69,11 +69,9 @@ expected<autoscaler_file> read_autoscaler(std::string_view text, const std::stri
     const auto documents = vgpuformats::parse_documents(text, name);
     if (!documents) return unexpected(documents.error());
     if (documents->size() != 1) {
-        return unexpected(error{.code = error_code::malformed,
-                                .where = name,
-                                .field = "",
-                                .value = std::to_string(documents->size()) + " documents",
-                                .expected = "one map: delay_s, nodes, cluster_version"});
+        return unexpected(bad_value(error_code::malformed, "", std::to_string(documents->size()) + " documents",
+                                    "one map: delay_s, nodes, cluster_version")
+                              .at(name));
     }
     std::optional<error> failure;
     auto file = read_map(cursor{documents->front(), name, failure, vgpuformats::place_style::line});
@@ -86,8 +84,7 @@ expected<void> add_autoscaler(simulation_input& input, const autoscaler_file& fi
     std::vector<cluster_event> away;
     for (const std::string& name : file.nodes) {
         const auto refuse = [&](error_code code, const char* expectation) {
-            return unexpected(
-                error{.code = code, .where = source, .field = "nodes", .value = name, .expected = expectation});
+            return unexpected(bad_value(code, "nodes", name, expectation).at(source));
         };
         const auto known = std::ranges::find(input.nodes.nodes, name, &vgpualloc::node::name);
         if (known == input.nodes.nodes.end()) return refuse(error_code::unknown_name, "a node of the node list");

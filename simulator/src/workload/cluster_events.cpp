@@ -107,11 +107,7 @@ private:
 
     [[nodiscard]] error problem(const cluster_event_row& row, const char* column, error_code code, std::string value,
                                 std::string expectation) const {
-        return {.code = code,
-                .where = *source_ + ":" + std::to_string(row.line),
-                .field = column,
-                .value = std::move(value),
-                .expected = std::move(expectation)};
+        return bad_value(code, column, value, std::move(expectation)).at(*source_ + ":" + std::to_string(row.line));
     }
 
     expected<void> add_crash(const cluster_event_row& row) {
@@ -246,11 +242,8 @@ expected<void> add_failures(simulation_input& input, const vgputraces::failure_m
         }
     }
     if (!fits) {
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = "",
-                                .field = "failures",
-                                .value = "",
-                                .expected = "means and a horizon that give no more than 20000000 events"});
+        return unexpected(bad_value(error_code::out_of_range, "failures", "",
+                                    "means and a horizon that give no more than 20000000 events"));
     }
     sort_events(input);
     return {};

@@ -22,11 +22,10 @@ using vgpuformats::document;
 namespace {
 
 error bad_member(const std::string& field, const document& value, std::string expectation) {
-    return {.code = error_code::malformed,
-            .where = "mapping",
-            .field = field,
-            .value = value.is_list() || value.is_map() ? vgpuformats::print_json(value) : value.text,
-            .expected = std::move(expectation)};
+    return bad_value(error_code::malformed, field,
+                     value.is_list() || value.is_map() ? vgpuformats::print_json(value) : value.text,
+                     std::move(expectation))
+        .at("mapping");
 }
 
 expected<std::int64_t> whole(const std::string& field, const document& value, std::int64_t min, std::int64_t max) {
@@ -70,12 +69,10 @@ expected<void> take_amount(vgpualloc::pod_request& pod, vgpualloc::device_reques
         return {};
     }
     if (key != "profile" && key != "mode") {
-        return unexpected(error{.code = error_code::unknown_name,
-                                .where = "mapping",
-                                .field = field,
-                                .value = std::string{key},
-                                .expected = "one of count, profile, mode, memory_mib, memory_percent, cores_percent, "
-                                            "models, cpu_milli, host_memory_mib"});
+        return unexpected(bad_value(error_code::unknown_name, field, key,
+                                    "one of count, profile, mode, memory_mib, memory_percent, cores_percent, "
+                                    "models, cpu_milli, host_memory_mib")
+                              .at("mapping"));
     }
     auto text = text_of(field, value);
     if (!text) return unexpected(std::move(text.error()));
@@ -119,11 +116,9 @@ expected<pod_class> class_of(std::string_view text, const std::string& name, con
     auto classes = read_pod_classes(*objects, dialects, name);
     if (!classes) return unexpected(std::move(classes.error()));
     if (classes->size() == 1) return std::move(classes->front());
-    return unexpected(error{.code = error_code::duplicate,
-                            .where = classes->back().place,
-                            .field = "metadata.name",
-                            .value = classes->back().name,
-                            .expected = "one object with pods for a rule"});
+    return unexpected(
+        bad_value(error_code::duplicate, "metadata.name", classes->back().name, "one object with pods for a rule")
+            .at(classes->back().place));
 }
 
 expected<pod_class> read_request(const std::string& field, const document& value,
@@ -183,11 +178,9 @@ expected<mapping_rule> read_rule(const std::string& place, const document& membe
             if (!request) return unexpected(std::move(request.error()));
             rule.request = *std::move(request);
         } else {
-            return unexpected(error{.code = error_code::unknown_name,
-                                    .where = "mapping",
-                                    .field = place,
-                                    .value = key,
-                                    .expected = "one of devices, queue, fraction, per, request"});
+            return unexpected(
+                bad_value(error_code::unknown_name, place, key, "one of devices, queue, fraction, per, request")
+                    .at("mapping"));
         }
     }
     return rule;

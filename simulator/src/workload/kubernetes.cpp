@@ -57,11 +57,8 @@ public:
 private:
     [[nodiscard]] error problem(const arrival_row& row, const char* column, error_code code, std::string value,
                                 std::string expectation) const {
-        return {.code = code,
-                .where = workload_->arrivals.source + ":" + std::to_string(row.line),
-                .field = column,
-                .value = std::move(value),
-                .expected = std::move(expectation)};
+        return bad_value(code, column, value, std::move(expectation))
+            .at(workload_->arrivals.source + ":" + std::to_string(row.line));
     }
 
     /// The row in which the text has it first, which errors name.

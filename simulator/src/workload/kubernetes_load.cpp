@@ -57,20 +57,13 @@ expected<void> check_kubernetes_keys(const run_config& config) {
                                     {&config.out, "out"}}) {
         const bool is_of_files = path == &config.nodes || path == &config.classes;
         if (!path->empty() || (is_model && is_of_files)) continue;
-        return unexpected(error{.code = error_code::missing,
-                                .where = "",
-                                .field = key,
-                                .value = "",
-                                .expected = "missing; expected a path"});
+        return unexpected(bad_input(error_code::missing, key, "missing", "a path"));
     }
     if (config.tune > 0.0) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = "tune",
-                                .value = std::to_string(config.tune),
-                                .expected = is_model ? "0 with format model, whose load is set by offered_load"
-                                                     : "0 with format kubernetes, whose arrivals are as the table "
-                                                       "has them"});
+        return unexpected(bad_value(error_code::unsupported, "tune", std::to_string(config.tune),
+                                    is_model ? "0 with format model, whose load is set by offered_load"
+                                             : "0 with format kubernetes, whose arrivals are as the table "
+                                               "has them"));
     }
     return {};
 }
@@ -89,12 +82,10 @@ std::vector<error> classes_not_served(const kube::snapshot& state, const kuberne
         });
         if (is_served) continue;
         const auto count = rows[static_cast<std::size_t>(used - workload.arrivals.classes.begin())];
-        warnings.push_back({.code = error_code::unsupported,
-                            .where = candidate.place,
-                            .field = "class",
-                            .value = candidate.name,
-                            .expected = "what the devices of a node can serve when idle; " + std::to_string(count) +
-                                        (count == 1 ? " row asks for it" : " rows ask for it")});
+        warnings.push_back(bad_value(error_code::unsupported, "class", candidate.name,
+                                     "what the devices of a node can serve when idle; " + std::to_string(count) +
+                                         (count == 1 ? " row asks for it" : " rows ask for it"))
+                               .at(candidate.place));
     }
     return warnings;
 }
@@ -232,21 +223,15 @@ expected<std::optional<kube::scheduler_config>> load_scheduler_config(const run_
 expected<kube::snapshot> make_empty_cluster(const std::vector<kube::manifest>& objects,
                                             const vgpualloc::dialect_set& dialects, const std::string& source) {
     if (std::ranges::none_of(objects, [](const kube::manifest& object) { return object.node.has_value(); })) {
-        return unexpected(error{.code = error_code::missing,
-                                .where = source,
-                                .field = "",
-                                .value = "",
-                                .expected = "missing; expected at least one object of kind Node"});
+        return unexpected(bad_input(error_code::missing, "", "missing", "at least one object of kind Node").at(source));
     }
     for (const kube::manifest& object : objects) {
         if (object.node && !object.problems.empty()) return unexpected(object.problems.front());
         if (object.kind != "Pod") continue;
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = object.place,
-                                .field = "kind",
-                                .value = object.kind,
-                                .expected = "nodes without their pods (kubectl get nodes -o json): a run begins with "
-                                            "an empty cluster"});
+        return unexpected(bad_value(error_code::unsupported, "kind", object.kind,
+                                    "nodes without their pods (kubectl get nodes -o json): a run begins with "
+                                    "an empty cluster")
+                              .at(object.place));
     }
     auto state = kube::make_snapshot(objects, dialects);
     if (!state) return unexpected(std::move(state).error());

@@ -42,8 +42,7 @@ double units_of(const simulation_input& input, milli_gpu gpus) {
 }
 
 error impossible(const char* expectation) {
-    return {
-        .code = error_code::unsupported, .where = "", .field = "offered_load", .value = "", .expected = expectation};
+    return bad_value(error_code::unsupported, "offered_load", "", expectation);
 }
 
 } // namespace

@@ -58,7 +58,7 @@ expected<void> tune_up(std::vector<listed_pod>& list, const std::vector<openb_po
         if (static_cast<double>(requested + picked.gpu_milli.count()) > target) return {};
         if (list.size() >= pods_max) {
             return vgpualloc::unexpected(
-                setting_error(error_code::out_of_range, "tune", "", "the target load needs more than 50 million pods"));
+                bad_input(error_code::out_of_range, "tune", "the target load needs more than 50 million pods"));
         }
         requested += gpus_requested(picked).count();
         list.push_back({.source = source, .copy = copy});
@@ -118,8 +118,8 @@ expected<void> tune(std::vector<listed_pod>& list, const std::vector<openb_pod>&
     const double target = ratio * static_cast<double>(capacity);
     if (static_cast<double>(requested) < target) {
         if (requested == 0) {
-            return vgpualloc::unexpected(setting_error(error_code::unsupported, "tune", "",
-                                                       "the pod list asks for no GPU, so its load cannot be tuned"));
+            return vgpualloc::unexpected(bad_input(error_code::unsupported, "tune",
+                                                   "the pod list asks for no GPU, so its load cannot be tuned"));
         }
         return tune_up(list, by_name, requested, target, random);
     }
@@ -172,12 +172,9 @@ expected<void> take_times_from_trace(simulation_input& input, const std::vector<
     for (arriving_pod& pod : input.pods) {
         const openb_pod& source = by_name[pod.name];
         if (!source.creation_time) {
-            return vgpualloc::unexpected(
-                error{.code = error_code::missing,
-                      .where = "pod " + source.name,
-                      .field = "creation_time",
-                      .value = "",
-                      .expected = "missing; expected in the pod list, because departures are replayed"});
+            return vgpualloc::unexpected(bad_input(error_code::missing, "creation_time", "missing",
+                                                   "in the pod list, because departures are replayed")
+                                             .at("pod " + source.name));
         }
         pod.arrival = *source.creation_time;
         if (source.deletion_time) pod.duration = *source.deletion_time - *source.creation_time;
@@ -294,13 +291,10 @@ std::vector<error> models_not_there(const std::vector<openb_node>& nodes, const 
     std::vector<error> warnings;
     for (const std::string_view spec : absent) {
         const std::int64_t count = pods_with.at(spec);
-        warnings.push_back({.code = error_code::unknown_name,
-                            .where = "",
-                            .field = "gpu_spec",
-                            .value = std::string{spec},
-                            .expected = "a model of the node list; " +
-                                        (count == 1 ? "a pod that asks" : std::to_string(count) + " pods that ask") +
-                                        " for it can go nowhere"});
+        warnings.push_back(bad_value(error_code::unknown_name, "gpu_spec", spec,
+                                     "a model of the node list; " +
+                                         (count == 1 ? "a pod that asks" : std::to_string(count) + " pods that ask") +
+                                         " for it can go nowhere"));
     }
     return warnings;
 }

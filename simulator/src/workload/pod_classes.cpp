@@ -20,11 +20,8 @@ constexpr std::int64_t pods_per_class_max = 10'000'000;
 
 error bad_class(const manifest& object, error_code code, std::string field, std::string value,
                 std::string expectation) {
-    return {.code = code,
-            .where = object.place + ": " + object.kind + " " + object.name,
-            .field = std::move(field),
-            .value = std::move(value),
-            .expected = std::move(expectation)};
+    return bad_value(code, field, value, std::move(expectation))
+        .at(object.place + ": " + object.kind + " " + object.name);
 }
 
 /// The name of the job and of the task, which is empty for other objects. No name of Kubernetes has a '/'.
@@ -120,11 +117,9 @@ expected<std::vector<pod_class>> read_pod_classes(std::span<const manifest> obje
     }
     if (auto finished = finish_last(); !finished) return unexpected(finished.error());
     if (!classes.empty()) return classes;
-    return unexpected(error{.code = error_code::missing,
-                            .where = source,
-                            .field = "",
-                            .value = "",
-                            .expected = "missing; expected at least one Pod, or an object with a template for pods"});
+    return unexpected(
+        bad_input(error_code::missing, "", "missing", "at least one Pod, or an object with a template for pods")
+            .at(source));
 }
 
 } // namespace vgpusim

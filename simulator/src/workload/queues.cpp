@@ -63,11 +63,9 @@ expected<std::vector<job_queue>> read_queues(std::string_view text, const std::s
     const auto documents = vgpuformats::parse_documents(text, name);
     if (!documents) return unexpected(documents.error());
     if (documents->size() != 1) {
-        return unexpected(error{.code = error_code::malformed,
-                                .where = name,
-                                .field = "",
-                                .value = std::to_string(documents->size()) + " documents",
-                                .expected = "one list of queues"});
+        return unexpected(
+            bad_value(error_code::malformed, "", std::to_string(documents->size()) + " documents", "one list of queues")
+                .at(name));
     }
     std::optional<error> failure;
     std::vector<job_queue> queues;

@@ -336,31 +336,18 @@ const run_setting* find_setting(std::string_view name) {
 error unknown_setting(std::string where, std::string_view name) {
     std::string known;
     for (const run_setting& other : settings) known += (known.empty() ? "" : ", ") + std::string{other.name};
-    return {.code = error_code::unknown_name,
-            .where = std::move(where),
-            .field = "",
-            .value = std::string{name},
-            .expected = "one of the keys " + known};
-}
-
-error setting_error(error_code code, std::string field, std::string value, std::string expectation) {
-    return {.code = code,
-            .where = "",
-            .field = std::move(field),
-            .value = std::move(value),
-            .expected = std::move(expectation)};
+    return bad_value(error_code::unknown_name, "", name, "one of the keys " + known).at(std::move(where));
 }
 
 error bad_setting(std::string_view key, std::string_view value, const char* expectation) {
-    const bool absent = value.empty();
-    return setting_error(absent ? error_code::missing : error_code::malformed, std::string{key}, std::string{value},
-                         (absent ? "missing; expected " : "") + std::string{expectation});
+    if (value.empty()) return bad_input(error_code::missing, key, "missing", expectation);
+    return bad_value(error_code::malformed, key, value, expectation);
 }
 
 error unknown_discipline(std::string_view name) {
     std::string known;
     for (const std::string_view other : discipline_names) known += (known.empty() ? "" : ", ") + std::string{other};
-    return setting_error(error_code::unknown_name, "discipline", std::string{name}, "one of " + known);
+    return bad_value(error_code::unknown_name, "discipline", name, "one of " + known);
 }
 
 std::optional<std::int64_t> parse_arrivals(std::string_view text) {
@@ -427,8 +414,8 @@ expected<void> check_prices(const run_config& config, const std::vector<std::str
     }
     for (const auto& [key, value] : changed_settings(config)) {
         if (!key.starts_with("price")) continue;
-        return unexpected(setting_error(error_code::unsupported, key, value,
-                                        "no such setting: " + names + " has no use for it (dual_price has)"));
+        return unexpected(bad_value(error_code::unsupported, key, value,
+                                    "no such setting: " + names + " has no use for it (dual_price has)"));
     }
     return {};
 }

@@ -67,13 +67,11 @@ public:
         for (const trace_job& job : jobs) {
             pods += pods_of(job).pods;
             if (pods <= trace_pods_max) continue;
-            return unexpected(error{.code = error_code::out_of_range,
-                                    .where = "job " + job.name,
-                                    .field = "",
-                                    .value = std::to_string(job.devices) + " devices",
-                                    .expected = "fewer or smaller jobs: on nodes of at most " +
-                                                std::to_string(devices_per_node_) +
-                                                " devices they are more than 50000000 pods"});
+            return unexpected(bad_value(error_code::out_of_range, "", std::to_string(job.devices) + " devices",
+                                        "fewer or smaller jobs: on nodes of at most " +
+                                            std::to_string(devices_per_node_) +
+                                            " devices they are more than 50000000 pods")
+                                  .at("job " + job.name));
         }
         input_.names.reserve(jobs.size());
         input_.jobs.reserve(jobs.size());
@@ -86,11 +84,9 @@ public:
         const auto [rule, times, pods] = pods_of(job);
         const auto queue = queue_of(job.queue);
         if (!queue) {
-            return unexpected(error{.code = error_code::unknown_name,
-                                    .where = "job " + job.name,
-                                    .field = "queue",
-                                    .value = job.queue.empty() ? no_queue_ : job.queue,
-                                    .expected = "one of " + vgpuformats::some_of(options_.queues, &job_queue::name)});
+            return unexpected(bad_value(error_code::unknown_name, "queue", job.queue.empty() ? no_queue_ : job.queue,
+                                        "one of " + vgpuformats::some_of(options_.queues, &job_queue::name))
+                                  .at("job " + job.name));
         }
         const std::int64_t minimum = rule != nullptr ? rule->request.minimum * times : pods;
         input_.jobs.push_back({.first = static_cast<std::uint32_t>(input_.members.size()),

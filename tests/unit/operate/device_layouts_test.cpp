@@ -139,7 +139,8 @@ TEST_F(device_layouts_test, wrong_requests_and_devices_are_errors) {
     const auto code_of = [](const auto& result) { return result ? std::optional<error_code>{} : result.error().code; };
     EXPECT_EQ(code_of(layouts_.plan(first, gpu, {})), error_code::missing);
     EXPECT_EQ(code_of(layouts_.plan(first, gpu, {.want = "1g.5gb", .group = {"1g.5gb=1"}})), error_code::missing);
-    EXPECT_EQ(code_of(layouts_.plan(first, gpu, {.want = "1g.5gb", .fewest_moves = true})), error_code::unsupported);
+    EXPECT_EQ(code_of(layouts_.plan(first, gpu, {.want = "1g.5gb", .moving = {.fewest_moves = true}})),
+              error_code::unsupported);
     EXPECT_EQ(code_of(layouts_.plan(first, gpu, {.want = "1g.5gb", .moving = {.moves_max = 1}})),
               error_code::unsupported);
     EXPECT_EQ(code_of(layouts_.layout_of(first, "GPU-none")), error_code::unknown_name);

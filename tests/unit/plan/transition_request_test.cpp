@@ -58,7 +58,7 @@ TEST_F(words, steps_lead_to_what_the_plan_says) {
             transition_request{.want = "3g.20gb", .moving = {.moves_max = 2}}},
         std::pair{
             transition_state{.instances = {"1g.5gb@0", "1g.5gb@4"}, .busy = {"1g.5gb@0", "1g.5gb@4"}},
-            transition_request{.want = "4g.20gb", .fewest_moves = true, .moving = {.moves_max = 2, .may_wait = true}}},
+            transition_request{.want = "4g.20gb", .moving = {.moves_max = 2, .may_wait = true, .fewest_moves = true}}},
         std::pair{transition_state{.instances = {"3g.20gb@0", "3g.20gb@4"}},
                   transition_request{.group = {"1g.5gb=7"}}}};
     for (const auto& [state, request] : rows) {

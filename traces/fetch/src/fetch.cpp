@@ -30,7 +30,7 @@ using vgpuformats::posix::io_failure;
 using curl_handle = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 
 [[nodiscard]] error failure_at(error_code code, const std::string& where, std::string problem) {
-    return {.code = code, .where = where, .field = {}, .value = {}, .expected = std::move(problem)};
+    return bad_input(code, "", std::move(problem)).at(where);
 }
 
 /// The unfinished download. Locked, because two processes appending to it would spoil it.
@@ -39,11 +39,9 @@ public:
     [[nodiscard]] static vgpualloc::expected<part_file> open(std::string path) {
         struct stat there{};
         if (::lstat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode)) {
-            return vgpualloc::unexpected(error{.code = error_code::mismatch,
-                                               .where = path,
-                                               .field = "",
-                                               .value = "no regular file",
-                                               .expected = "an unfinished download, or none: nothing else is touched"});
+            return vgpualloc::unexpected(bad_value(error_code::mismatch, "", "no regular file",
+                                                   "an unfinished download, or none: nothing else is touched")
+                                             .at(path));
         }
         // O_NOFOLLOW: in a folder that others may write to, a planted link must not lead our bytes elsewhere.
         vgpuformats::posix::unique_fd fd = vgpuformats::posix::open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
@@ -342,12 +340,12 @@ void set_options(CURL* handle, const public_file& file, const fetch_options& opt
         if (!failed->may_pass || waiting.tries >= options.tries_max) {
             if (waiting.tries > 1) {
                 const auto passed_s = std::chrono::duration_cast<std::chrono::seconds>(clock::now() - begin).count();
-                failed->what.expected +=
-                    ", after " + std::to_string(waiting.tries) + " tries in " + std::to_string(passed_s) + " s";
+                failed->what.add(", after " + std::to_string(waiting.tries) + " tries in " + std::to_string(passed_s) +
+                                 " s");
             }
             if (failed->what.code == error_code::io && part.size_bytes() > 0) {
-                failed->what.expected += "; " + std::to_string(part.size_bytes()) + " of " +
-                                         std::to_string(file.size_bytes) + " bytes kept for the next run";
+                failed->what.add("; " + std::to_string(part.size_bytes()) + " of " + std::to_string(file.size_bytes) +
+                                 " bytes kept for the next run");
             }
             return std::move(failed->what);
         }
@@ -366,11 +364,9 @@ void set_options(CURL* handle, const public_file& file, const fetch_options& opt
         const auto target = std::filesystem::canonical(path, failure);
         if (!failure) return target.string();
     }
-    return vgpualloc::unexpected(error{.code = error_code::mismatch,
-                                       .where = path,
-                                       .field = "",
-                                       .value = "no regular file",
-                                       .expected = "a regular file, a link to one, or none: nothing else is replaced"});
+    return vgpualloc::unexpected(bad_value(error_code::mismatch, "", "no regular file",
+                                           "a regular file, a link to one, or none: nothing else is replaced")
+                                     .at(path));
 }
 
 [[nodiscard]] vgpualloc::expected<fetch_status> fetch_one(CURL* handle, const public_file& file,
@@ -403,12 +399,9 @@ void set_options(CURL* handle, const public_file& file, const fetch_options& opt
     if (!sum) return vgpualloc::unexpected(sum.error());
     if (*sum != file.sha256) {
         part->remove();
-        return vgpualloc::unexpected(
-            error{.code = error_code::mismatch,
-                  .where = file.url,
-                  .field = "sha256 of what was received",
-                  .value = *sum,
-                  .expected = file.sha256 + " (removed; run again to load it from the start)"});
+        return vgpualloc::unexpected(bad_value(error_code::mismatch, "sha256 of what was received", *sum,
+                                               file.sha256 + " (removed; run again to load it from the start)")
+                                         .at(file.url));
     }
     if (::rename(part->path().c_str(), path.c_str()) != 0) {
         return vgpualloc::unexpected(io_failure(path, "write", errno));

@@ -99,8 +99,7 @@ private:
     [[nodiscard]] bool expect(bool right_kind, const std::string& expected) const;
     [[nodiscard]] std::string place(const document& value) const;
     [[nodiscard]] std::string path_to(const document& value) const;
-    void fail_field(vgpualloc::error_code code, const document& map, std::string_view key,
-                    const std::string& expected) const;
+    void fail_field(vgpualloc::error failure, const document& map, std::string_view key) const;
 
     const document* base_;  ///< where paths begin
     const document* value_; ///< in base_, or null

@@ -40,8 +40,8 @@ expected<ascend_catalog> merge(const ascend_catalog& base, const ascend_catalog&
     others.chips = detail::not_replaced(std::move(others.chips), more.chips);
     for (const ascend_chip& chip : more.chips) {
         if (const auto clash = detail::clash_of(others, chip)) {
-            return unexpected(
-                error{error_code::duplicate, "chip '" + chip.name + "'", clash->field, clash->value, clash->expected});
+            return unexpected(bad_value(error_code::duplicate, clash->field, clash->value, clash->expected)
+                                  .at("chip '" + chip.name + "'"));
         }
     }
     ascend_catalog result = base;
@@ -63,7 +63,7 @@ expected<const ascend_chip*> find_chip(const ascend_catalog& catalog, std::strin
         if (chip.name == name || chip.chip_name == name) return &chip;
         names += (names.empty() ? "one of " : ", ") + chip.name;
     }
-    return unexpected(error{error_code::unknown_name, "", "Ascend chip", std::string{name}, names});
+    return unexpected(bad_value(error_code::unknown_name, "Ascend chip", name, names));
 }
 
 expected<const mindcluster_chip*> find_mindcluster_chip(const ascend_catalog& catalog, std::string_view kind) {
@@ -72,7 +72,7 @@ expected<const mindcluster_chip*> find_mindcluster_chip(const ascend_catalog& ca
         if (chip.kind == kind) return &chip;
         kinds += (kinds.empty() ? "one of " : ", ") + chip.kind;
     }
-    return unexpected(error{error_code::unknown_name, "", "MindCluster chip", std::string{kind}, kinds});
+    return unexpected(bad_value(error_code::unknown_name, "MindCluster chip", kind, kinds));
 }
 
 std::int64_t device_ids_per_card(const ascend_chip& chip) {
@@ -92,7 +92,7 @@ expected<std::int64_t> require(const std::optional<std::int64_t>& value, const a
     if (value) return *value;
     std::string where = "chip '" + chip.name + "'";
     if (!template_name.empty()) where += ": template '" + std::string{template_name} + "'";
-    return unexpected(error{error_code::missing, where, std::string{field}, "", "unknown in the catalog"});
+    return unexpected(bad_input(error_code::missing, field, "unknown in the catalog").at(where));
 }
 
 } // namespace vgpualloc

@@ -26,8 +26,9 @@ expected<hardware_catalog> merge_file(const hardware_catalog& base, const vgpufo
     const bool has_power = contains("power");
     const bool has_mig = contains("mig");
     if (file.is_map() && !has_mig && !has_ascend && !has_power) {
-        return unexpected(error{error_code::missing, std::string{name}, "", "",
-                                "mig (GPUs), ascend (NPUs) or power (what boards draw) is required"});
+        return unexpected(
+            bad_input(error_code::missing, "", "mig (GPUs), ascend (NPUs) or power (what boards draw) is required")
+                .at(std::string{name}));
     }
     hardware_catalog result = base;
     const auto merge_part = [&](auto& part, const auto& more) -> expected<void> {

@@ -56,8 +56,9 @@ expected<mig_catalog> merge(const mig_catalog& base, const mig_catalog& more) {
     others.models = detail::not_replaced(std::move(others.models), more.models);
     for (const mig_model& model : more.models) {
         if (const auto clash = detail::clash_of(others, model)) {
-            return unexpected(error{error_code::duplicate, "model '" + model.name + "'", clash->field, clash->value,
-                                    clash->expected + ", which a model of that name would replace"});
+            return unexpected(bad_value(error_code::duplicate, clash->field, clash->value,
+                                        clash->expected + ", which a model of that name would replace")
+                                  .at("model '" + model.name + "'"));
         }
     }
     mig_catalog result = base;
@@ -73,11 +74,11 @@ expected<const mig_model*> find_model(const mig_catalog& catalog, std::string_vi
     }
     const auto [best, rival] = detail::longest_match(catalog.models, text);
     if (best == nullptr) {
-        return unexpected(error{error_code::unknown_name, "", "MIG model", std::string{text}, names(catalog.models)});
+        return unexpected(bad_value(error_code::unknown_name, "MIG model", text, names(catalog.models)));
     }
     if (rival != nullptr) {
-        return unexpected(error{error_code::mismatch, "", "MIG model", std::string{text},
-                                "a text that names one model, this names " + best->name + " and " + rival->name});
+        return unexpected(bad_value(error_code::mismatch, "MIG model", text,
+                                    "a text that names one model, this names " + best->name + " and " + rival->name));
     }
     return best;
 }
@@ -85,14 +86,14 @@ expected<const mig_model*> find_model(const mig_catalog& catalog, std::string_vi
 expected<const mig_profile*> find_profile(const mig_model& model, std::string_view name) {
     const auto match = std::ranges::find(model.profiles, name, &mig_profile::name);
     if (match != model.profiles.end()) return &*match;
-    return unexpected(error{error_code::unknown_name, "MIG model '" + model.name + "'", "profile", std::string{name},
-                            names(model.profiles)});
+    return unexpected(bad_value(error_code::unknown_name, "profile", name, names(model.profiles))
+                          .at("MIG model '" + model.name + "'"));
 }
 
 error unknown_in_catalog(std::string_view model, std::string_view profile, std::string_view field) {
     std::string where = "model '" + std::string{model} + "'";
     if (!profile.empty()) where += ": profile '" + std::string{profile} + "'";
-    return {error_code::missing, where, std::string{field}, "", "unknown in the catalog"};
+    return bad_input(error_code::missing, field, "unknown in the catalog").at(where);
 }
 
 } // namespace vgpualloc

@@ -104,11 +104,9 @@ expected<mig_model> model_of(const mig_catalog& catalog, const device_registrati
     result.profiles.clear();
     for (const mig_offer& offer : from.offers) {
         if (!has_places(offer)) {
-            return unexpected(error{.code = error_code::out_of_range,
-                                    .where = "MIG model '" + from.model + "'",
-                                    .field = "profile",
-                                    .value = offer.name,
-                                    .expected = "compute slices, a size and ascending starts within 64 units"});
+            return unexpected(bad_value(error_code::out_of_range, "profile", offer.name,
+                                        "compute slices, a size and ascending starts within 64 units")
+                                  .at("MIG model '" + from.model + "'"));
         }
         result.profiles.push_back(profile_of(offer, known));
         result.units = std::max(result.units, mig_units{offer.starts.back() + offer.size});

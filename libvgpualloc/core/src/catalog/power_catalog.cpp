@@ -91,8 +91,8 @@ expected<power_catalog> merge(const power_catalog& base, const power_catalog& mo
     std::vector<device_power> checked;
     for (const device_power& device : result.devices) {
         if (const auto clash = clash_with(checked, device)) {
-            return unexpected(error{error_code::duplicate, "power '" + device.name + "'", clash->field, clash->value,
-                                    clash->expected});
+            return unexpected(bad_value(error_code::duplicate, clash->field, clash->value, clash->expected)
+                                  .at("power '" + device.name + "'"));
         }
         checked.push_back(device);
     }

@@ -99,21 +99,22 @@ std::string cursor::path_to(const document& value) const {
 
 error cursor::problem(error_code code, std::string expected) const {
     const document& value = value_ == nullptr ? *base_ : *value_;
-    return {code, place(value), path_to(value), shown(value), std::move(expected)};
+    return bad_value(code, path_to(value), shown(value), std::move(expected)).at(place(value));
 }
 
 void cursor::fail(error_code code, const std::string& expected) const {
     if (!failed()) *failure_ = problem(code, expected);
 }
 
-void cursor::fail_field(error_code code, const document& map, std::string_view key, const std::string& expected) const {
+void cursor::fail_field(error failure, const document& map, std::string_view key) const {
     if (failed()) return;
     const document* const member = map.find(key);
-    *failure_ = error{code, place(member == nullptr ? map : *member), with_key(path_to(map), key), "", expected};
+    failure.field = with_key(path_to(map), key);
+    *failure_ = std::move(failure).at(place(member == nullptr ? map : *member));
 }
 
 void cursor::fail_key(error_code code, std::string_view key, const std::string& expected) const {
-    if (value_ != nullptr) fail_field(code, *value_, key, expected);
+    if (value_ != nullptr) fail_field({.code = code, .expected = expected}, *value_, key);
 }
 
 /// False if this cannot be read on: it failed before, or it is nothing, or of the wrong kind, which is then the
@@ -128,7 +129,9 @@ void cursor::only(std::initializer_list<std::string_view> keys) const {
     if (!expect(value_ != nullptr && value_->is_map(), "an object")) return;
     for (const auto& [key, member] : value_->members) {
         if (std::ranges::find(keys, key) != keys.end()) continue;
-        return fail_field(error_code::unknown_name, *value_, key, "unknown key, the keys here are " + joined(keys));
+        return fail_field(
+            {.code = error_code::unknown_name, .problem = "unknown key, the keys here are " + joined(keys)}, *value_,
+            key);
     }
 }
 
@@ -141,7 +144,9 @@ bool cursor::has(std::string_view key) const {
 cursor cursor::at(std::string_view key) const {
     if (!expect(value_ != nullptr && value_->is_map(), "an object")) return inner(nullptr);
     const document* const member = value_->find(key);
-    if (member == nullptr) fail_field(error_code::missing, *value_, key, "missing; expected this key");
+    if (member == nullptr) {
+        fail_field({.code = error_code::missing, .expected = "this key", .problem = "missing"}, *value_, key);
+    }
     return inner(member);
 }
 

@@ -10,7 +10,7 @@ namespace vgpualloc {
 namespace {
 
 error bad_name(error_code code, const char* field, std::string_view value, const char* expectation) {
-    return {.code = code, .where = "", .field = field, .value = std::string{value}, .expected = expectation};
+    return bad_value(code, field, value, expectation);
 }
 error unknown_node(std::string_view name) {
     return bad_name(error_code::unknown_name, "node", name, "the name of a node that is there");

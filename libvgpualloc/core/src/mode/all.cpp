@@ -30,11 +30,7 @@ expected<const mode_entry*> find_mode_entry(std::string_view name) {
     if (entry != mode_list.end()) return &*entry;
     std::string names;
     for (const mode_entry& known : mode_list) names += (names.empty() ? "" : ", ") + std::string{known.name};
-    return unexpected(error{.code = error_code::unknown_name,
-                            .where = "",
-                            .field = "mode",
-                            .value = std::string{name},
-                            .expected = "one of " + names});
+    return unexpected(bad_value(error_code::unknown_name, "mode", name, "one of " + names));
 }
 
 expected<const sharing_mode*> find_mode(std::string_view name) {

@@ -14,11 +14,9 @@ std::optional<error> why_bad(const npu_kind& kind) {
     std::optional<error> result;
     const auto need = [&](const std::string& field, std::int64_t value, std::int64_t least, std::int64_t most) {
         if (result || (value >= least && value <= most)) return;
-        result = error{.code = error_code::out_of_range,
-                       .where = "npu " + kind.name,
-                       .field = field,
-                       .value = std::to_string(value),
-                       .expected = std::to_string(least) + " to " + std::to_string(most)};
+        result = bad_value(error_code::out_of_range, field, std::to_string(value),
+                           std::to_string(least) + " to " + std::to_string(most))
+                     .at("npu " + kind.name);
     };
     need("memory_allocatable", kind.memory_allocatable.count(), 1, memory_mib_max);
     need("memory_capacity", kind.memory_capacity.count(), kind.memory_allocatable.count(), memory_mib_max);
@@ -31,11 +29,8 @@ std::optional<error> why_bad(const npu_kind& kind) {
         need(cut.name + ".ai_cpu", cut.ai_cpu, 0, units_max);
         const bool twice = std::ranges::count(kind.templates, cut.name, &npu_template::name) > 1;
         if (twice && !result) {
-            result = error{.code = error_code::duplicate,
-                           .where = "npu " + kind.name,
-                           .field = "templates",
-                           .value = cut.name,
-                           .expected = "every template once"};
+            result =
+                bad_value(error_code::duplicate, "templates", cut.name, "every template once").at("npu " + kind.name);
         }
     }
     return result;

@@ -11,11 +11,7 @@ namespace vgpualloc::modes {
 
 [[nodiscard]] inline error out_of_range(const char* field, std::int64_t value, const char* allowed,
                                         std::string_view where = {}) {
-    return {.code = error_code::out_of_range,
-            .where = std::string{where},
-            .field = field,
-            .value = std::to_string(value),
-            .expected = allowed};
+    return bad_value(error_code::out_of_range, field, std::to_string(value), allowed).at(std::string{where});
 }
 
 } // namespace vgpualloc::modes

@@ -105,19 +105,12 @@ expected<void> add_device(device_kinds& known, node& where, const device_registr
         return unexpected(std::move(why));
     };
     if (static_cast<std::int64_t>(where.devices.size()) >= devices_per_node_max) {
-        return refuse({.code = error_code::out_of_range,
-                       .where = "",
-                       .field = "devices",
-                       .value = std::to_string(where.devices.size() + 1),
-                       .expected = "at most " + std::to_string(devices_per_node_max) + " devices on a node"});
+        return refuse(bad_value(error_code::out_of_range, "devices", std::to_string(where.devices.size() + 1),
+                                "at most " + std::to_string(devices_per_node_max) + " devices on a node"));
     }
     const bool twice = std::ranges::find(where.devices, device.uuid, &vgpualloc::device::uuid) != where.devices.end();
     if (twice && !device.uuid.empty()) {
-        return refuse({.code = error_code::duplicate,
-                       .where = "",
-                       .field = "uuid",
-                       .value = device.uuid,
-                       .expected = "every device of a node once"});
+        return refuse(bad_value(error_code::duplicate, "uuid", device.uuid, "every device of a node once"));
     }
     auto spec = read_spec(known, device, catalog);
     if (!spec && device.healthy) return refuse(std::move(spec).error());

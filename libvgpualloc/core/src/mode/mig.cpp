@@ -23,11 +23,9 @@ expected<shared_mode> mig::make(const device_registration& device, const mig_cat
     }
     for (const mig_offer& offer : device.offers) {
         if (offer.memory >= mib{0} && offer.memory <= device_memory_max) continue;
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = "MIG model '" + device.model + "'",
-                                .field = offer.name + " memory",
-                                .value = std::to_string(offer.memory.count()),
-                                .expected = "0 to 2^40 MiB"});
+        return unexpected(bad_value(error_code::out_of_range, offer.name + " memory",
+                                    std::to_string(offer.memory.count()), "0 to 2^40 MiB")
+                              .at("MIG model '" + device.model + "'"));
     }
     const auto model = model_of(catalog, device);
     if (!model) return unexpected(model.error());

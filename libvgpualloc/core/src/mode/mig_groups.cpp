@@ -27,11 +27,8 @@ expected<std::shared_ptr<const mig_groups>> make_mig_groups(const std::vector<mi
         }
     }
     if (slots > mig_groups::slots_max) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = "geometry",
-                                .value = std::to_string(slots) + " instances or more",
-                                .expected = "at most 64 over all groups of a GPU"});
+        return unexpected(bad_value(error_code::unsupported, "geometry", std::to_string(slots) + " instances or more",
+                                    "at most 64 over all groups of a GPU"));
     }
     return std::make_shared<const mig_groups>(groups, factor, units);
 }

@@ -88,11 +88,9 @@ expected<void> add_profiles(mig_table& table) {
     std::size_t places = 0;
     for (const mig_profile& profile : table.model.profiles) places += profile.starts.size();
     if (places > mig_table::places_max) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "MIG model '" + table.model.name + "'",
-                                .field = "starts",
-                                .value = std::to_string(places),
-                                .expected = "at most 64 places of all profiles together"});
+        return unexpected(bad_value(error_code::unsupported, "starts", std::to_string(places),
+                                    "at most 64 places of all profiles together")
+                              .at("MIG model '" + table.model.name + "'"));
     }
     std::uint32_t next = 0;
     for (const mig_profile& source : table.model.profiles) {

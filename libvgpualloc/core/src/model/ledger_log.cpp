@@ -12,11 +12,7 @@ namespace vgpualloc {
 namespace {
 
 error log_error(std::size_t event, const char* expected_text) {
-    return {.code = error_code::malformed,
-            .where = "event " + std::to_string(event),
-            .field = "",
-            .value = "",
-            .expected = expected_text};
+    return bad_value(error_code::malformed, "", "", expected_text).at("event " + std::to_string(event));
 }
 
 } // namespace

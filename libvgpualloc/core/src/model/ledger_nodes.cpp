@@ -20,11 +20,7 @@ struct ledger::layout {
 namespace {
 
 error unknown_node(node_index where) {
-    return {.code = error_code::unknown_name,
-            .where = "",
-            .field = "node",
-            .value = std::to_string(where.value()),
-            .expected = "a node that is there"};
+    return bad_value(error_code::unknown_name, "node", std::to_string(where.value()), "a node that is there");
 }
 
 /// Where a described device is among those of the node: by uuid, or without one by its index.
@@ -102,11 +98,10 @@ expected<void> ledger::check_described(const node& described) const {
     if (auto checked = check_node(described); !checked) return checked;
     for (std::size_t i = 0; i < described.devices.size(); ++i) {
         if (described.devices[i].kind < cluster_.kinds.size()) continue;
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = "node " + described.name,
-                                .field = "devices[" + std::to_string(i) + "].kind",
-                                .value = std::to_string(described.devices[i].kind),
-                                .expected = "a kind that was registered with ledger::kinds()"});
+        return unexpected(bad_value(error_code::out_of_range, "devices[" + std::to_string(i) + "].kind",
+                                    std::to_string(described.devices[i].kind),
+                                    "a kind that was registered with ledger::kinds()")
+                              .at("node " + described.name));
     }
     return {};
 }
@@ -132,11 +127,7 @@ expected<node_index> ledger::add_node(node described) {
     if (auto checked = check_described(described); !checked) return unexpected(std::move(checked).error());
     node_index where = find_node(described.name);
     if (where.valid() && records_[where.at()].present) {
-        return unexpected(error{.code = error_code::duplicate,
-                                .where = "",
-                                .field = "node",
-                                .value = described.name,
-                                .expected = "a name that no other node has"});
+        return unexpected(bad_value(error_code::duplicate, "node", described.name, "a name that no other node has"));
     }
     node_change change{.where = where, .described = std::move(described)};
     if (where.valid()) {
@@ -166,11 +157,8 @@ expected<bool> ledger::describe_anew(node_index where, node described) {
     if (described == last_described(where)) return false;
     if (auto checked = check_described(described); !checked) return unexpected(std::move(checked).error());
     if (described.name != cluster_.nodes[where.at()].name) {
-        return unexpected(error{.code = error_code::unknown_name,
-                                .where = "",
-                                .field = "node",
-                                .value = described.name,
-                                .expected = "the name that the node has: " + cluster_.nodes[where.at()].name});
+        return unexpected(bad_value(error_code::unknown_name, "node", described.name,
+                                    "the name that the node has: " + cluster_.nodes[where.at()].name));
     }
     node_change change{.where = where, .described = std::move(described)};
     save_structure(where, counts(records_[where.at()]));
@@ -358,11 +346,9 @@ expected<bool> ledger::set_service(node_index where, device_index device, servic
     if (!is_present(where)) return unexpected(unknown_node(where));
     node_record& owner = records_[where.at()];
     if (device.at() >= owner.count) {
-        return unexpected(error{.code = error_code::unknown_name,
-                                .where = "node " + cluster_.nodes[where.at()].name,
-                                .field = "device",
-                                .value = std::to_string(device.value()),
-                                .expected = "one of its " + std::to_string(owner.count) + " devices, from 0"});
+        return unexpected(bad_value(error_code::unknown_name, "device", std::to_string(device.value()),
+                                    "one of its " + std::to_string(owner.count) + " devices, from 0")
+                              .at("node " + cluster_.nodes[where.at()].name));
     }
     auto& registered = cluster_.nodes[where.at()].devices[device.at()];
     if (owner.described == nullptr && registered.service == service) return false;

@@ -19,11 +19,8 @@ namespace {
 expected<void> check_range(const std::string& where, const std::string& field, std::int64_t value,
                            std::int64_t largest) {
     if (value >= 0 && value <= largest) return {};
-    return unexpected(error{.code = error_code::out_of_range,
-                            .where = where,
-                            .field = field,
-                            .value = std::to_string(value),
-                            .expected = "0 to " + std::to_string(largest)});
+    return unexpected(
+        bad_value(error_code::out_of_range, field, std::to_string(value), "0 to " + std::to_string(largest)).at(where));
 }
 
 expected<void> check_container(const device_request& container, const std::string& name) {
@@ -59,8 +56,7 @@ expected<void> check_request(const pod_request& request) {
 expected<void> check_node(const node& described) {
     const std::string where = "node " + described.name;
     if (described.name.empty()) {
-        return unexpected(
-            error{.code = error_code::missing, .where = "node", .field = "name", .value = "", .expected = "a name"});
+        return unexpected(bad_value(error_code::missing, "name", "", "a name").at("node"));
     }
     if (auto checked = check_range(where, "cpu", described.cpu.count(), host_cpu_max.count()); !checked) return checked;
     if (auto checked = check_range(where, "memory", described.memory.count(), host_memory_max.count()); !checked) {
@@ -70,12 +66,9 @@ expected<void> check_node(const node& described) {
     const auto unsorted = std::ranges::adjacent_find(described.host.labels, std::ranges::greater_equal{},
                                                      [](const auto& label) { return std::string_view{label.first}; });
     if (unsorted != described.host.labels.end()) {
-        return unexpected(
-            error{.code = error_code::malformed,
-                  .where = where,
-                  .field = "host.labels",
-                  .value = std::next(unsorted)->first,
-                  .expected = "labels in ascending order, each once; before it stands " + unsorted->first});
+        return unexpected(bad_value(error_code::malformed, "host.labels", std::next(unsorted)->first,
+                                    "labels in ascending order, each once; before it stands " + unsorted->first)
+                              .at(where));
     }
     const auto devices = static_cast<std::int64_t>(described.devices.size());
     if (auto checked = check_range(where, "devices", devices, devices_per_node_max); !checked) return checked;
@@ -86,11 +79,7 @@ expected<void> check_node(const node& described) {
     std::ranges::sort(uuids);
     const auto repeated = std::ranges::adjacent_find(uuids);
     if (repeated == uuids.end()) return {};
-    return unexpected(error{.code = error_code::duplicate,
-                            .where = where,
-                            .field = "uuid",
-                            .value = std::string{*repeated},
-                            .expected = "every device of a node once"});
+    return unexpected(bad_value(error_code::duplicate, "uuid", *repeated, "every device of a node once").at(where));
 }
 
 expected<void> check_cluster(const cluster& nodes) {
@@ -98,19 +87,13 @@ expected<void> check_cluster(const cluster& nodes) {
     for (const node& described : nodes.nodes) {
         if (auto checked = check_node(described); !checked) return checked;
         if (!names.insert(described.name).second) {
-            return unexpected(error{.code = error_code::duplicate,
-                                    .where = "",
-                                    .field = "name",
-                                    .value = described.name,
-                                    .expected = "every node once"});
+            return unexpected(bad_value(error_code::duplicate, "name", described.name, "every node once"));
         }
         for (const device& registered : described.devices) {
             if (registered.kind < nodes.kinds.size()) continue;
-            return unexpected(error{.code = error_code::out_of_range,
-                                    .where = "node " + described.name,
-                                    .field = "kind",
-                                    .value = std::to_string(registered.kind),
-                                    .expected = "a kind of the cluster"});
+            return unexpected(
+                bad_value(error_code::out_of_range, "kind", std::to_string(registered.kind), "a kind of the cluster")
+                    .at("node " + described.name));
         }
     }
     return {};

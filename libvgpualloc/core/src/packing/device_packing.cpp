@@ -16,8 +16,7 @@ constexpr std::size_t dimensions_max = 4;
 constexpr std::int32_t left_idle = -1;
 
 error refused_packing(error_code code, std::string field, std::string what) {
-    return {
-        .code = code, .where = "device packing", .field = std::move(field), .value = "", .expected = std::move(what)};
+    return bad_value(code, field, "", std::move(what)).at("device packing");
 }
 
 error too_many_patterns(std::size_t patterns_max) {

@@ -17,11 +17,7 @@ namespace vgpualloc {
 namespace {
 
 error too_many(const std::string& field, std::size_t most) {
-    return {.code = error_code::unsupported,
-            .where = "device packing",
-            .field = field,
-            .value = "",
-            .expected = "at most " + std::to_string(most)};
+    return bad_value(error_code::unsupported, field, "", "at most " + std::to_string(most)).at("device packing");
 }
 
 /// All parts that any policy could choose for the request.

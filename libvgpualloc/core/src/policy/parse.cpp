@@ -17,11 +17,7 @@ constexpr std::string_view weighted_prefix = "weighted:";
 constexpr double weight_max = 1e6; // keeps sums of scores far from where a double ends
 
 error bad_policy(error_code code, std::string_view value, std::string expected_text) {
-    return {.code = code,
-            .where = "",
-            .field = "policy",
-            .value = value.empty() ? "\"\"" : std::string{value},
-            .expected = std::move(expected_text)};
+    return bad_value(code, "policy", value.empty() ? "\"\"" : std::string{value}, std::move(expected_text));
 }
 
 expected<std::unique_ptr<policy>> by_name(std::string_view name, std::span<const policy_entry> known,

@@ -102,12 +102,9 @@ std::vector<std::string> dialect_set::resources_offered(const kubernetes::node& 
 expected<void> dialect_set::check_scheduler(std::string_view name, const std::string& scheduler) const {
     const dialect* const spoken = find(name);
     if (spoken == nullptr || spoken->scheduler().empty() || spoken->scheduler() == scheduler) return {};
-    return unexpected(error{.code = error_code::mismatch,
-                            .where = {},
-                            .field = "spec.schedulerName",
-                            .value = scheduler,
-                            .expected = "'" + std::string{spoken->scheduler()} + "', which alone serves dialect " +
-                                        std::string{name}});
+    return unexpected(
+        bad_value(error_code::mismatch, "spec.schedulerName", scheduler,
+                  "'" + std::string{spoken->scheduler()} + "', which alone serves dialect " + std::string{name}));
 }
 
 expected<void> dialect_set::check_enabled(const dialects::volcano::plugin_arguments& arguments, std::string_view name,
@@ -115,11 +112,7 @@ expected<void> dialect_set::check_enabled(const dialects::volcano::plugin_argume
     const dialect* const asked_in = find(name);
     if (asked_in == nullptr) return {};
     const auto refuse = [name](std::string expected_text) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = {},
-                                .field = "dialect",
-                                .value = std::string{name},
-                                .expected = std::move(expected_text)});
+        return unexpected(bad_value(error_code::unsupported, "dialect", name, std::move(expected_text)));
     };
     const std::string_view argument = asked_in->deviceshare(pod).argument;
     if (argument.empty()) {
@@ -141,11 +134,8 @@ expected<void> dialect_set::check_served(const dialects::volcano::plugin_argumen
     if (asked_in == nullptr) return {};
     const std::string_view argument = asked_in->deviceshare(pod).argument;
     if (argument == "AscendMindClusterVNPUEnable" && arguments.preset_virtual_devices) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = {},
-                                .field = "presetVirtualDevice",
-                                .value = "true",
-                                .expected = "false: NPUs are cut as pods come"});
+        return unexpected(
+            bad_value(error_code::unsupported, "presetVirtualDevice", "true", "false: NPUs are cut as pods come"));
     }
     if (argument.empty() || !dialects::volcano::enables_something(arguments)) return {};
     return check_enabled(arguments, name, pod);

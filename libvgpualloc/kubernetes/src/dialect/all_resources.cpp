@@ -93,11 +93,8 @@ std::vector<error> dialect_set::mistaken_resources(const kubernetes::pod& pod) c
         auto known = expected_texts.find(resource);
         if (known == expected_texts.end()) known = expected_texts.emplace(resource, expected_of(resource, owner)).first;
         if (known->second.empty()) return;
-        problems.push_back({.code = error_code::unknown_name,
-                            .where = "container " + container.name,
-                            .field = "resources",
-                            .value = resource,
-                            .expected = known->second});
+        problems.push_back(bad_value(error_code::unknown_name, "resources", resource, known->second)
+                               .at("container " + container.name));
     });
     return problems;
 }

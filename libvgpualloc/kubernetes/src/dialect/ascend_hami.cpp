@@ -93,11 +93,8 @@ void read_kind(const kubernetes::node& node, const kind& npus, bool soft, bool s
         error problem;
         auto card = read_card(list->items[i], where + "[" + std::to_string(i) + "]", npus, problem);
         if (card && !ids.insert(card->device.uuid).second) {
-            problem = {.code = error_code::duplicate,
-                       .where = where + "[" + std::to_string(i) + "]",
-                       .field = "id",
-                       .value = card->device.uuid,
-                       .expected = "an id that no device before it has"};
+            problem = bad_value(error_code::duplicate, "id", card->device.uuid, "an id that no device before it has")
+                          .at(where + "[" + std::to_string(i) + "]");
             card.reset();
         }
         if (!card) {
@@ -127,11 +124,8 @@ node_reading ascend_dialect::read_node(const node_source& source) const {
         if (offered == node.allocatable.end()) continue;
         const auto amount = text::quantity(offered->second);
         if (!amount) {
-            result.problems.push_back({.code = error_code::malformed,
-                                       .where = hami_text::place(node, "allocatable", offered->first),
-                                       .field = "",
-                                       .value = offered->second,
-                                       .expected = "a quantity"});
+            result.problems.push_back(bad_value(error_code::malformed, "", offered->second, "a quantity")
+                                          .at(hami_text::place(node, "allocatable", offered->first)));
         } else if (*amount > 0) {
             read_kind(node, npus, soft, soft && options_.slices_by_node, result);
         }
@@ -217,11 +211,9 @@ expected<std::int64_t> count_of(const kubernetes::pod& pod, const kubernetes::co
                                 std::int64_t written) {
     if (!npus.super_pod || written % 2 == 0) return written;
     if (written == 1) return 2;
-    return unexpected(error{.code = error_code::out_of_range,
-                            .where = hami_text::place(pod, "container", container.name),
-                            .field = npus.resource,
-                            .value = std::to_string(written),
-                            .expected = "1, which is 2, or an even number: " + npus.npu.name + " comes in pairs"});
+    return unexpected(bad_value(error_code::out_of_range, npus.resource, std::to_string(written),
+                                "1, which is 2, or an even number: " + npus.npu.name + " comes in pairs")
+                          .at(hami_text::place(pod, "container", container.name)));
 }
 
 } // namespace

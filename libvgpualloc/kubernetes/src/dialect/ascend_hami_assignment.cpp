@@ -37,12 +37,10 @@ partition part_of(const hami_text::record& from, const kind& npus, bool soft, co
         return vir_template{
             .index = static_cast<std::uint32_t>(cut - templates.begin()), .memory = memory, .cores = cores};
     }
-    problems.push_back({.code = error_code::mismatch,
-                        .where = where,
-                        .field = std::string{from.uuid} + " memory",
-                        .value = std::to_string(from.memory),
-                        .expected = "the memory of a template of " + npus.npu.name + " or of a whole card (" +
-                                    std::to_string(npus.npu.memory_allocatable.count()) + ")"});
+    problems.push_back(bad_value(error_code::mismatch, std::string{from.uuid} + " memory", std::to_string(from.memory),
+                                 "the memory of a template of " + npus.npu.name + " or of a whole card (" +
+                                     std::to_string(npus.npu.memory_allocatable.count()) + ")")
+                           .at(where));
     return slice{.memory = memory, .cores = cores};
 }
 
@@ -64,11 +62,9 @@ void read_kind(const kubernetes::pod& pod, const kind& npus, const hami_text::co
         std::set<std::string_view> seen;
         for (const hami_text::record& record : parts[i]) {
             const auto problem = [&](error_code code, std::string expected_text) {
-                reading.problems.push_back({.code = code,
-                                            .where = where,
-                                            .field = "container part " + std::to_string(i),
-                                            .value = std::string{record.uuid},
-                                            .expected = std::move(expected_text)});
+                reading.problems.push_back(
+                    bad_value(code, "container part " + std::to_string(i), record.uuid, std::move(expected_text))
+                        .at(where));
             };
             if (!seen.insert(record.uuid).second) {
                 problem(error_code::duplicate, "different devices");

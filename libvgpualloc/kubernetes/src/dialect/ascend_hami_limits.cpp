@@ -25,11 +25,9 @@ rejection_detail answer_of(const npu_kind& npu, bool soft, const device_request&
 void check_kind(const kind& npus, const device_request& request, const std::string& container, const idle_answer& ask,
                 request_findings& findings) {
     const auto refuse = [&](const std::string& field, std::int64_t value, std::string expected_text) {
-        findings.errors.push_back({.code = error_code::out_of_range,
-                                   .where = "container " + container,
-                                   .field = field,
-                                   .value = std::to_string(value),
-                                   .expected = std::move(expected_text)});
+        findings.errors.push_back(
+            bad_value(error_code::out_of_range, field, std::to_string(value), std::move(expected_text))
+                .at("container " + container));
     };
     const auto at_best = answer_of(npus.npu, true, request, ask).code;
     if (at_best == rejection_code::insufficient_device_cores) {
@@ -80,12 +78,11 @@ request_findings ascend_dialect::check_pod(const kubernetes::pod& pod) const {
             text::check_amounts(*container, npus.resource, {}, mib{1}, findings);
             const auto cores = container->limits.find(npus.resource_core);
             if (!options_.slices_by_node || soft_pod(pod) || cores == container->limits.end()) continue;
-            findings.errors.push_back({.code = error_code::unsupported,
-                                       .where = "container " + container->name,
-                                       .field = npus.resource_core,
-                                       .value = std::to_string(cores->second),
-                                       .expected = "annotation huawei.com/vnpu-mode: hami-core beside it: HAMi's "
-                                                   "webhook denies the pod without, from 2.10 on"});
+            findings.errors.push_back(bad_value(error_code::unsupported, npus.resource_core,
+                                                std::to_string(cores->second),
+                                                "annotation huawei.com/vnpu-mode: hami-core beside it: HAMi's "
+                                                "webhook denies the pod without, from 2.10 on")
+                                          .at("container " + container->name));
         }
     }
     hami_text::check_privileged(pod, findings);

@@ -71,21 +71,16 @@ void read_amounts(const kubernetes::node& node, const options& configured, node_
     constexpr std::int64_t gpus_max = 1024; // of one node; more is a mistake
     if (units == 0 && percent == 0) return;
     if (!percent || *percent <= 0 || *percent % percent_per_gpu != 0 || *percent > gpus_max * percent_per_gpu) {
-        reading.problems.push_back({.code = error_code::out_of_range,
-                                    .where = place(node, "allocatable", configured.cores_name),
-                                    .field = "",
-                                    .value = cores_text,
-                                    .expected = "100 for each GPU"});
+        reading.problems.push_back(bad_value(error_code::out_of_range, "", cores_text, "100 for each GPU")
+                                       .at(place(node, "allocatable", configured.cores_name)));
         return;
     }
     const std::int64_t count = *percent / percent_per_gpu;
     if (!units || *units < count || *units > count * amount_max / memory_unit.count()) {
         reading.problems.push_back(
-            {.code = error_code::out_of_range,
-             .where = place(node, "allocatable", configured.memory_name),
-             .field = "",
-             .value = memory_text,
-             .expected = "units of 128 MiB, one or more for each of " + std::to_string(count) + " GPUs"});
+            bad_value(error_code::out_of_range, "", memory_text,
+                      "units of 128 MiB, one or more for each of " + std::to_string(count) + " GPUs")
+                .at(place(node, "allocatable", configured.memory_name)));
         return;
     }
     for (std::int64_t i = 0; i < count; ++i) {
@@ -106,11 +101,8 @@ std::optional<std::int64_t> named(const kubernetes::container& container, const 
 expected<device_request> read_container(const kubernetes::pod& pod, const kubernetes::container& container,
                                         const options& configured) {
     const auto bad = [&](error_code code, const std::string& field, std::string value, std::string expected_text) {
-        return unexpected(error{.code = code,
-                                .where = place(pod, "container", container.name),
-                                .field = field,
-                                .value = std::move(value),
-                                .expected = std::move(expected_text)});
+        return unexpected(
+            bad_value(code, field, value, std::move(expected_text)).at(place(pod, "container", container.name)));
     };
     const auto units = named(container, configured.memory_name);
     const auto cores = named(container, configured.cores_name);
@@ -180,11 +172,10 @@ expected<pod_request> cce_dialect::read_pod(const kubernetes::pod& pod) const {
     for (const kubernetes::container& container : pod.init_containers) {
         if (!asks(container, options_)) continue;
         return unexpected(
-            error{.code = error_code::unsupported,
-                  .where = place(pod, "init container", container.name),
-                  .field = container.limits.contains(options_.memory_name) ? options_.memory_name : options_.cores_name,
-                  .value = "",
-                  .expected = "no virtual GPU in an init container"});
+            bad_value(error_code::unsupported,
+                      container.limits.contains(options_.memory_name) ? options_.memory_name : options_.cores_name, "",
+                      "no virtual GPU in an init container")
+                .at(place(pod, "init container", container.name)));
     }
     pod_request request;
     for (const kubernetes::container& container : pod.containers) {

@@ -48,11 +48,8 @@ assignment_reading cce_dialect::read_assignment(const kubernetes::pod& pod,
     const auto owners = hami_text::owners_of_parts(parts.size(), askers_of(pod, options_), where, result.problems);
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const auto problem = [&](error_code code, std::string_view value, std::string expected_text) {
-            result.problems.push_back({.code = code,
-                                       .where = where,
-                                       .field = "container part " + std::to_string(i),
-                                       .value = std::string{value},
-                                       .expected = std::move(expected_text)});
+            result.problems.push_back(
+                bad_value(code, "container part " + std::to_string(i), value, std::move(expected_text)).at(where));
         };
         const auto entries = text::split_closed(parts[i], ':');
         if (entries.empty()) continue;

@@ -93,11 +93,9 @@ private:
     }
 
     void refuse(const std::string& field, const std::string& value, const std::string& other) {
-        refusal_ = {.code = error_code::duplicate,
-                    .where = name_,
-                    .field = field,
-                    .value = value,
-                    .expected = "the same as in " + other + ", which configures it too"};
+        refusal_ =
+            bad_value(error_code::duplicate, field, value, "the same as in " + other + ", which configures it too")
+                .at(name_);
     }
     [[nodiscard]] expected<dialect_config> refusal() { return unexpected(std::move(refusal_)); }
 

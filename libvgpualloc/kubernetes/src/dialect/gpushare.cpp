@@ -19,8 +19,8 @@ namespace {
 constexpr std::int64_t whole_percent = 100;
 
 error out_of_range(const kubernetes::pod& pod, const std::string& name, std::string value) {
-    return {error_code::out_of_range, "pod " + pod.ns + "/" + pod.name, name, std::move(value),
-            "whole numbers from 0, their sum below 2^63"};
+    return bad_value(error_code::out_of_range, name, value, "whole numbers from 0, their sum below 2^63")
+        .at("pod " + pod.ns + "/" + pod.name);
 }
 
 /// The larger of the sum of the containers and of the largest init container.
@@ -50,8 +50,10 @@ void mark_unhealthy(const kubernetes::node& node, node_reading& reading) {
         if (position && static_cast<std::size_t>(*position) < reading.devices.size()) {
             reading.devices[static_cast<std::size_t>(*position)].healthy = false;
         } else {
-            reading.problems.push_back({error_code::malformed, "node " + node.name, unhealthy_annotation, item,
-                                        "the position of a card, below " + std::to_string(reading.devices.size())});
+            reading.problems.push_back(
+                bad_value(error_code::malformed, unhealthy_annotation, item,
+                          "the position of a card, below " + std::to_string(reading.devices.size()))
+                    .at("node " + node.name));
         }
     }
 }
@@ -95,8 +97,9 @@ public:
     [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override {
         const ways enabled = ways_for(pod);
         if (enabled.memory && enabled.number) {
-            return unexpected(error{error_code::unsupported, "gpushare", "", "",
-                                    "sharing by memory and by number cannot be enabled together"});
+            return unexpected(
+                bad_input(error_code::unsupported, "", "sharing by memory and by number cannot be enabled together")
+                    .at("gpushare"));
         }
         pod_request request;
         if (!enabled.memory && !enabled.number) return request;
@@ -126,8 +129,9 @@ public:
             const std::string& written = kubernetes::value_of(node.capacity, name);
             const auto amount = text::quantity(written);
             if (amount && *amount <= most) return amount;
-            reading.problems.push_back({error_code::malformed, "node " + node.name, "capacity " + name, written,
-                                        "a quantity up to " + std::to_string(most)});
+            reading.problems.push_back(bad_value(error_code::malformed, "capacity " + name, written,
+                                                 "a quantity up to " + std::to_string(most))
+                                           .at("node " + node.name));
             return std::nullopt;
         };
         const auto memory = read(options_.memory_name, std::numeric_limits<std::int64_t>::max());
@@ -136,9 +140,9 @@ public:
         const mib per_card{*memory / *number};
         const bool too_small = per_card == mib{0};
         if (too_small) {
-            reading.problems.push_back({error_code::out_of_range, "node " + node.name,
-                                        "capacity " + options_.memory_name, std::to_string(*memory),
-                                        "at least 1 for every card"});
+            reading.problems.push_back(bad_value(error_code::out_of_range, "capacity " + options_.memory_name,
+                                                 std::to_string(*memory), "at least 1 for every card")
+                                           .at("node " + node.name));
         }
         for (std::int64_t i = 0; i < *number; ++i) {
             reading.devices.push_back({.uuid = node.name + "/" + std::to_string(i),
@@ -179,7 +183,7 @@ public:
         if (written == pod.annotations.end()) return reading;
         const auto problem = [&](error_code code, std::string_view value, std::string expected) {
             reading.problems.push_back(
-                {code, "pod " + pod.ns + "/" + pod.name, index_annotation, std::string{value}, std::move(expected)});
+                bad_value(code, index_annotation, value, std::move(expected)).at("pod " + pod.ns + "/" + pod.name));
         };
         const auto request = read_pod(pod);
         if (!request) {

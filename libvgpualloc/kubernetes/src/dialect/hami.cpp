@@ -43,12 +43,10 @@ expected<amounts> read_amounts(const kubernetes::pod& pod, const kubernetes::con
         *amount_read = *amount;
     }
     if (read.percent.value_or(0) > percent_max) { // the webhook refuses such a pod
-        return unexpected(
-            error{.code = error_code::out_of_range,
-                  .where = hami_text::place(pod, "container", container.name),
-                  .field = configured.memory_percentage_name,
-                  .value = kubernetes::written_of(container, configured.memory_percentage_name, *read.percent),
-                  .expected = "a percentage from 0 to 100"});
+        return unexpected(bad_value(error_code::out_of_range, configured.memory_percentage_name,
+                                    kubernetes::written_of(container, configured.memory_percentage_name, *read.percent),
+                                    "a percentage from 0 to 100")
+                              .at(hami_text::place(pod, "container", container.name)));
     }
     return read;
 }
@@ -75,19 +73,13 @@ expected<std::string> read_mode(const kubernetes::pod& pod) {
         mig = mig || word == "mig";
         mps = mps || word == "mps";
         if (word == "hami-core" || word == "mig" || word == "mps") continue;
-        return unexpected(error{.code = error_code::unknown_name,
-                                .where = hami_text::place(pod, "annotation", mode_annotation),
-                                .field = "",
-                                .value = word,
-                                .expected = "hami-core, mig or mps"});
+        return unexpected(bad_value(error_code::unknown_name, "", word, "hami-core, mig or mps")
+                              .at(hami_text::place(pod, "annotation", mode_annotation)));
     }
     if (core && mig) return std::string{};
     if (mps && (core || mig)) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = hami_text::place(pod, "annotation", mode_annotation),
-                                .field = "",
-                                .value = list,
-                                .expected = "one mode, or both hami-core and mig"});
+        return unexpected(bad_value(error_code::unsupported, "", list, "one mode, or both hami-core and mig")
+                              .at(hami_text::place(pod, "annotation", mode_annotation)));
     }
     if (core) return std::string{"hami_core"};
     if (mig) return std::string{mig_mode};

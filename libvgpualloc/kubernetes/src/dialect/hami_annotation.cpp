@@ -44,12 +44,10 @@ expected<std::optional<std::int64_t>> amount(const kubernetes::pod& pod, const k
         if (entry == amounts->end()) continue;
         if (entry->second >= 0 && entry->second <= amount_max) return entry->second;
         const std::string written = kubernetes::written_of(container, resource, entry->second);
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = place(pod, "container", container.name),
-                                .field = resource,
-                                .value = written,
-                                .expected = unit > mib{0} ? text::memory_expected(written, unit, amount_max)
-                                                          : "a whole number from 0 to " + std::to_string(amount_max)});
+        return unexpected(bad_value(error_code::out_of_range, resource, written,
+                                    unit > mib{0} ? text::memory_expected(written, unit, amount_max)
+                                                  : "a whole number from 0 to " + std::to_string(amount_max))
+                              .at(place(pod, "container", container.name)));
     }
     return std::nullopt;
 }
@@ -58,12 +56,10 @@ void check_privileged(const kubernetes::pod& pod, request_findings& findings) {
     if (kubernetes::value_of(pod.labels, "hami.io/webhook") == "ignore") return;
     for (const kubernetes::container* container : text::all_containers(pod)) {
         if (!container->privileged) continue;
-        findings.errors.push_back({.code = error_code::unsupported,
-                                   .where = "container " + container->name,
-                                   .field = "securityContext.privileged",
-                                   .value = "true",
-                                   .expected = "no privileged container in a pod that asks for devices: HAMi's webhook "
-                                               "refuses it (label hami.io/webhook: ignore passes it by)"});
+        findings.errors.push_back(bad_value(error_code::unsupported, "securityContext.privileged", "true",
+                                            "no privileged container in a pod that asks for devices: HAMi's webhook "
+                                            "refuses it (label hami.io/webhook: ignore passes it by)")
+                                      .at("container " + container->name));
     }
 }
 
@@ -78,11 +74,9 @@ std::vector<std::vector<record>> read_parts(std::string_view annotation, const s
             const auto memory = fields.size() >= 4 ? text::whole_number(fields[2], amount_max) : std::nullopt;
             const auto cores = fields.size() >= 4 ? text::whole_number(fields[3], amount_max) : std::nullopt;
             if (!memory || !cores || fields[0].empty()) {
-                problems.push_back({.code = error_code::malformed,
-                                    .where = where,
-                                    .field = "container part " + std::to_string(parts.size()),
-                                    .value = std::string{entry},
-                                    .expected = "uuid,word,memory,cores with whole numbers"});
+                problems.push_back(bad_value(error_code::malformed, "container part " + std::to_string(parts.size()),
+                                             entry, "uuid,word,memory,cores with whole numbers")
+                                       .at(where));
                 continue;
             }
             records.push_back({.uuid = fields[0], .word = fields[1], .memory = *memory, .cores = *cores});
@@ -106,12 +100,10 @@ std::vector<std::optional<std::uint32_t>> owners_of_parts(std::size_t parts, con
         if (parts == containers.regular.size()) return owners_by_position(0, containers);
         const std::size_t all = containers.init_containers + containers.regular.size();
         if (parts == all) return owners_by_position(containers.init_containers, containers);
-        problems.push_back({.code = error_code::mismatch,
-                            .where = where,
-                            .field = "",
-                            .value = std::to_string(parts) + " container parts",
-                            .expected = std::to_string(asking) + " (containers that ask) or " + std::to_string(all) +
-                                        " (all containers)"});
+        problems.push_back(
+            bad_value(error_code::mismatch, "", std::to_string(parts) + " container parts",
+                      std::to_string(asking) + " (containers that ask) or " + std::to_string(all) + " (all containers)")
+                .at(where));
     }
     std::vector<std::optional<std::uint32_t>> owners;
     for (std::uint32_t i = 0; i < parts; ++i) owners.emplace_back(i);
@@ -123,11 +115,9 @@ std::optional<device_index> find_device(std::span<const device_registration> dev
     for (std::size_t i = 0; i < devices.size(); ++i) {
         if (devices[i].family == family && devices[i].uuid == uuid) return device_index{i};
     }
-    problems.push_back({.code = error_code::unknown_name,
-                        .where = where,
-                        .field = "device",
-                        .value = std::string{uuid},
-                        .expected = "a device of family " + std::string{family} + " that the node registers"});
+    problems.push_back(bad_value(error_code::unknown_name, "device", uuid,
+                                 "a device of family " + std::string{family} + " that the node registers")
+                           .at(where));
     return std::nullopt;
 }
 
@@ -135,9 +125,7 @@ std::optional<vgpuformats::document> read_list(const std::string& annotation, co
                                                const char* expected_text, std::vector<error>& problems) {
     auto list = vgpuformats::parse_json(annotation, where);
     if (list && list->is_list()) return *std::move(list);
-    problems.push_back(
-        list ? error{.code = error_code::malformed, .where = where, .field = "", .value = "", .expected = expected_text}
-             : list.error());
+    problems.push_back(list ? bad_value(error_code::malformed, "", "", expected_text).at(where) : list.error());
     return std::nullopt;
 }
 

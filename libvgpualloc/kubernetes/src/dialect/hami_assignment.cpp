@@ -69,11 +69,8 @@ expected<mig_instance> instance_of(const device_registration& device, const mig_
     const auto profile = find_profile(*model, from.profile);
     if (!profile) return unexpected(profile.error());
     if (std::ranges::find((*profile)->starts, mig_units{from.start}) == (*profile)->starts.end()) {
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = "",
-                                .field = "placement start of " + from.profile,
-                                .value = std::to_string(from.start),
-                                .expected = "a start that the profile has"});
+        return unexpected(bad_value(error_code::out_of_range, "placement start of " + from.profile,
+                                    std::to_string(from.start), "a start that the profile has"));
     }
     return mig_instance{.profile = static_cast<std::uint32_t>(*profile - model->profiles.data()),
                         .start = static_cast<std::uint32_t>(from.start),
@@ -125,11 +122,7 @@ public:
 
 private:
     void problem(error_code code, const hami_text::record& from, std::string expected_text) {
-        reading_.problems.push_back({.code = code,
-                                     .where = where_,
-                                     .field = "device",
-                                     .value = std::string{from.uuid},
-                                     .expected = std::move(expected_text)});
+        reading_.problems.push_back(bad_value(code, "device", from.uuid, std::move(expected_text)).at(where_));
     }
 
     void read_instance(const device_registration& gpu, device_index device, const hami_text::record& from,
@@ -226,11 +219,9 @@ assignment_reading hami_dialect::read_assignment(const kubernetes::pod& pod,
         if (!owners[part] || !containers.owners[*owners[part]]) {
             // What the annotation says is in use is in use, whoever asked for it.
             for (std::size_t i = 0; i < parts[part].size(); ++i) {
-                reader.problems().push_back({.code = error_code::mismatch,
-                                             .where = reader.where(),
-                                             .field = "container part " + std::to_string(part),
-                                             .value = std::string{parts[part][i].uuid},
-                                             .expected = "no device: it asks for none"});
+                reader.problems().push_back(bad_value(error_code::mismatch, "container part " + std::to_string(part),
+                                                      parts[part][i].uuid, "no device: it asks for none")
+                                                .at(reader.where()));
                 reader.read(parts[part][i], part, i, static_cast<std::uint32_t>(part));
             }
             continue;

@@ -130,12 +130,10 @@ std::vector<std::optional<std::size_t>> containers_of_parts(std::size_t parts, c
         return result;
     }
     if (parts != asking.size()) {
-        problems.push_back({.code = error_code::mismatch,
-                            .where = where,
-                            .field = "",
-                            .value = std::to_string(parts) + " container parts",
-                            .expected = std::to_string(asking.size()) + " (containers that ask) or " +
-                                        std::to_string(all) + " (all containers)"});
+        problems.push_back(bad_value(error_code::mismatch, "", std::to_string(parts) + " container parts",
+                                     std::to_string(asking.size()) + " (containers that ask) or " +
+                                         std::to_string(all) + " (all containers)")
+                               .at(where));
     }
     for (std::size_t part = 0; part < parts; ++part) {
         result.push_back(part < asking.size() ? std::optional{asking[part]} : std::nullopt);

@@ -47,11 +47,8 @@ void check_words(const kubernetes::pod& pod, const char* annotation, std::span<c
         if (std::ranges::find(words, word) != words.end()) continue;
         std::string list;
         for (const std::string_view known : words) list += (list.empty() ? "" : ", ") + std::string{known};
-        findings.errors.push_back({.code = error_code::unknown_name,
-                                   .where = {},
-                                   .field = "annotation " + std::string{annotation},
-                                   .value = word,
-                                   .expected = "one of " + list});
+        findings.errors.push_back(
+            bad_value(error_code::unknown_name, "annotation " + std::string{annotation}, word, "one of " + list));
     }
 }
 

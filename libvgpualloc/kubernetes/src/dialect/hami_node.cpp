@@ -48,22 +48,14 @@ struct registered {
 };
 
 error bad_field(const std::string& where, const char* field, std::string_view value, std::string expected_text) {
-    return {.code = error_code::malformed,
-            .where = where,
-            .field = field,
-            .value = std::string{value},
-            .expected = std::move(expected_text)};
+    return bad_value(error_code::malformed, field, value, std::move(expected_text)).at(where);
 }
 
 expected<registered> finished(device_registration device, std::int64_t index, const std::string& where,
                               std::string_view mode) {
     const auto spelled = std::ranges::find(mode_spellings, mode, &mode_spelling::written);
     if (spelled == mode_spellings.end()) {
-        return unexpected(error{.code = error_code::unknown_name,
-                                .where = where,
-                                .field = "mode",
-                                .value = std::string{mode},
-                                .expected = "hami-core, mig or mps"});
+        return unexpected(bad_value(error_code::unknown_name, "mode", mode, "hami-core, mig or mps").at(where));
     }
     if (device.uuid.empty() || device.uuid.find_first_of(hami_text::separators) != std::string::npos) {
         return unexpected(bad_field(where, "id", device.uuid, "an id without separators"));
@@ -178,11 +170,7 @@ expected<registered> read_text(std::string_view piece, std::int64_t position, co
 expected<void> allow_profiles(device_registration& gpu, const options& configured, const std::string& where) {
     if (gpu.mode != mig_mode || !gpu.offers.empty() || configured.mig_allowlist.empty()) return {};
     const auto refuse = [&](error_code code, std::string value, std::string expected_text) {
-        return unexpected(error{.code = code,
-                                .where = where,
-                                .field = "migProfiles",
-                                .value = std::move(value),
-                                .expected = std::move(expected_text)});
+        return unexpected(bad_value(code, "migProfiles", value, std::move(expected_text)).at(where));
     };
     const auto allowed = std::ranges::find_if(configured.mig_allowlist, [&gpu](const mig_allowed& allowance) {
         return std::ranges::any_of(
@@ -225,14 +213,11 @@ void warn_of_catalog(const device_registration& gpu, const mig_catalog& catalog,
     if (!model) return; // its mode cannot be made, which says so
     const std::string field = "geometry of " + gpu.model;
     if (std::ranges::find(warnings, field, &error::field) != warnings.end()) return;
-    warnings.push_back(
-        {.code = error_code::missing,
-         .where = where,
-         .field = field,
-         .value = std::string{mig_mode},
-         .expected = "migProfiles in the registration, or migProfileAllowlist in the device configuration "
-                     "(--config); no geometry configured: placements of the catalog for " +
-                     (*model)->name});
+    warnings.push_back(bad_value(error_code::missing, field, mig_mode,
+                                 "migProfiles in the registration, or migProfileAllowlist in the device configuration "
+                                 "(--config); no geometry configured: placements of the catalog for " +
+                                     (*model)->name)
+                           .at(where));
 }
 
 } // namespace
@@ -251,11 +236,8 @@ node_reading hami_dialect::read_node(const node_source& source) const {
         if (!gpu || !allowed) {
             result.problems.push_back(gpu ? allowed.error() : std::move(gpu).error());
         } else if (!ids.insert(gpu->device.uuid).second) {
-            result.problems.push_back({.code = error_code::duplicate,
-                                       .where = where,
-                                       .field = "id",
-                                       .value = gpu->device.uuid,
-                                       .expected = "an id that no GPU before it has"});
+            result.problems.push_back(
+                bad_value(error_code::duplicate, "id", gpu->device.uuid, "an id that no GPU before it has").at(where));
         } else {
             if (std::ranges::find(cordoned, gpu->device.uuid) != cordoned.end()) gpu->device.healthy = false;
             result.indices.push_back(gpu->index);

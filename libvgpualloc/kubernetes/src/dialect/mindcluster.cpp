@@ -30,12 +30,10 @@ expected<dvpp_use> read_dvpp(const kubernetes::pod& pod) {
     if (label->second == "yes") return dvpp_use::yes;
     if (label->second == "no") return dvpp_use::no;
     const bool empty = label->second.empty(); // what is left of a null without quotes
-    return unexpected(error{.code = error_code::unknown_name,
-                            .where = place(pod, "label", dvpp_label),
-                            .field = "",
-                            .value = empty ? "\"\"" : label->second,
-                            .expected = empty ? "yes, no or null, in quotes: without, null is no text in YAML and JSON"
-                                              : "yes, no or null"});
+    return unexpected(
+        bad_value(error_code::unknown_name, "", empty ? "\"\"" : label->second,
+                  empty ? "yes, no or null, in quotes: without, null is no text in YAML and JSON" : "yes, no or null")
+            .at(place(pod, "label", dvpp_label)));
 }
 
 /// "1, 2, 4 or a multiple of 8 or 10"
@@ -58,21 +56,16 @@ expected<device_request> read_cores(const kubernetes::pod& pod, const kubernetes
         return entry;
     }
     if (cores != 1 && cores != 2 && cores != 4) {
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = place(pod, "container", container.name),
-                                .field = core_resource,
-                                .value = std::to_string(cores),
-                                .expected = amounts(configured)});
+        return unexpected(bad_value(error_code::out_of_range, core_resource, std::to_string(cores), amounts(configured))
+                              .at(place(pod, "container", container.name)));
     }
     const auto dvpp = read_dvpp(pod);
     if (!dvpp) return unexpected(dvpp.error());
     if (cores != 4 && *dvpp != dvpp_use::unstated && configured.strict_dvpp) {
         return unexpected(
-            error{.code = error_code::mismatch,
-                  .where = place(pod, "label", dvpp_label),
-                  .field = "",
-                  .value = value_of(pod.labels, dvpp_label),
-                  .expected = "null: no template of " + std::to_string(cores) + " AI cores states its use of DVPP"});
+            bad_value(error_code::mismatch, "", value_of(pod.labels, dvpp_label),
+                      "null: no template of " + std::to_string(cores) + " AI cores states its use of DVPP")
+                .at(place(pod, "label", dvpp_label)));
     }
     entry.cores = core_percent{cores};
     entry.dvpp = cores == 4 ? *dvpp : dvpp_use::unstated;
@@ -98,21 +91,14 @@ expected<pod_request> read_for(const kubernetes::pod& pod, std::int64_t chip, co
         if (!configured.every_container) break;
     }
     if (request.containers.empty() && names_cores(pod)) {
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = place(pod, "limit", core_resource),
-                                .field = "",
-                                .value = "0",
-                                .expected = amounts(configured)});
+        return unexpected(
+            bad_value(error_code::out_of_range, "", "0", amounts(configured)).at(place(pod, "limit", core_resource)));
     }
     return request;
 }
 
 error malformed(const std::string& where, std::string_view value, std::string expected_text) {
-    return {.code = error_code::malformed,
-            .where = where,
-            .field = "",
-            .value = std::string{value},
-            .expected = std::move(expected_text)};
+    return bad_value(error_code::malformed, "", value, std::move(expected_text)).at(where);
 }
 
 /// Reads the entries of one container.
@@ -147,11 +133,9 @@ private:
         const std::string_view name = entry.substr(dash + 1);
         const auto row = std::ranges::find(mindcluster_310p_templates, name, &mindcluster_310p_template::name);
         if (row == mindcluster_310p_templates.end()) {
-            reading_->problems.push_back({.code = error_code::unknown_name,
-                                          .where = where_,
-                                          .field = "template",
-                                          .value = std::string{name},
-                                          .expected = "a template of the 310P, like vir02_1c"});
+            reading_->problems.push_back(
+                bad_value(error_code::unknown_name, "template", name, "a template of the 310P, like vir02_1c")
+                    .at(where_));
             return;
         }
         add(entry.substr(0, dash),
@@ -168,11 +152,7 @@ private:
             return;
         }
         if (!seen_.insert(*number).second) {
-            reading_->problems.push_back({.code = error_code::duplicate,
-                                          .where = where_,
-                                          .field = "chip",
-                                          .value = std::string{chip},
-                                          .expected = "different chips"});
+            reading_->problems.push_back(bad_value(error_code::duplicate, "chip", chip, "different chips").at(where_));
             return;
         }
         const std::string uuid = std::string{uuid_prefix} + std::to_string(*number);
@@ -220,11 +200,8 @@ expected<pod_request> chip_dialect::read_pod(const kubernetes::pod& pod) const {
                      std::to_string(entry.cores.count()) + " AI cores";
         }
     }
-    return unexpected(error{.code = error_code::unsupported,
-                            .where = place(pod, "limit", core_resource),
-                            .field = "",
-                            .value = chips,
-                            .expected = "whole chips of one size, as the cluster has more"});
+    return unexpected(bad_value(error_code::unsupported, "", chips, "whole chips of one size, as the cluster has more")
+                          .at(place(pod, "limit", core_resource)));
 }
 
 assignment_reading chip_dialect::read_assignment(const kubernetes::pod& pod,

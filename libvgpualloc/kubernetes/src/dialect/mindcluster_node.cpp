@@ -36,11 +36,9 @@ struct chip_facts {
 expected<chip_facts> read_facts(const kubernetes::node& node) {
     const auto bad = [&node](std::string_view kind, std::string_view name, const std::string& value,
                              std::string expected_text) {
-        return unexpected(error{.code = value.empty() ? error_code::missing : error_code::malformed,
-                                .where = place(node, kind, name),
-                                .field = "",
-                                .value = value,
-                                .expected = std::move(expected_text)});
+        return unexpected(
+            bad_value(value.empty() ? error_code::missing : error_code::malformed, "", value, std::move(expected_text))
+                .at(place(node, kind, name)));
     };
     const std::string& written = value_of(node.capacity, core_resource);
     const auto capacity = text::whole_number(written, cores_max);
@@ -80,11 +78,7 @@ void add(std::string_view name, bool healthy, const std::string& where, chip_hea
          std::vector<error>& problems) {
     const auto number = chip_number(name);
     if (!number) {
-        problems.push_back({.code = error_code::malformed,
-                            .where = where,
-                            .field = "",
-                            .value = std::string{name},
-                            .expected = std::string{uuid_prefix} + "<number>"});
+        problems.push_back(bad_value(error_code::malformed, "", name, std::string{uuid_prefix} + "<number>").at(where));
         return;
     }
     const auto [at, added] = chips.try_emplace(*number, healthy);
@@ -96,20 +90,12 @@ bool read_infos(const kubernetes::node& node, chip_health& chips, std::vector<er
     const std::string where = place(node, "annotation", infos_annotation);
     const auto annotation = node.annotations.find(infos_annotation);
     if (annotation == node.annotations.end()) {
-        problems.push_back({.code = error_code::missing,
-                            .where = where,
-                            .field = "",
-                            .value = "",
-                            .expected = "a JSON object by chip"});
+        problems.push_back(bad_value(error_code::missing, "", "", "a JSON object by chip").at(where));
         return false;
     }
     const auto infos = vgpuformats::parse_json(annotation->second, where);
     if (!infos || !infos->is_map()) {
-        problems.push_back(infos ? error{.code = error_code::malformed,
-                                         .where = where,
-                                         .field = "",
-                                         .value = "",
-                                         .expected = "a JSON object by chip"}
+        problems.push_back(infos ? bad_value(error_code::malformed, "", "", "a JSON object by chip").at(where)
                                  : infos.error());
         return false;
     }
@@ -139,14 +125,12 @@ void add_used(std::span<const kubernetes::pod* const> pods, chip_health& chips, 
                 if (!number) continue;
                 const auto [at, added] = chips.try_emplace(*number, false);
                 if (!added && at->second && !settled) {
-                    warnings.push_back({.code = error_code::missing,
-                                        .where = place(*pod, "annotation", "huawei.com/AscendReal"),
-                                        .field = "",
-                                        .value = "",
-                                        .expected = "the virtual NPU that it got: until the device plugin writes it, "
-                                                    "chip " +
-                                                    std::string{uuid_prefix} + std::to_string(*number) +
-                                                    " waits, takes no other pod, and is told as unhealthy"});
+                    warnings.push_back(bad_value(error_code::missing, "", "",
+                                                 "the virtual NPU that it got: until the device plugin writes it, "
+                                                 "chip " +
+                                                     std::string{uuid_prefix} + std::to_string(*number) +
+                                                     " waits, takes no other pod, and is told as unhealthy")
+                                           .at(place(*pod, "annotation", "huawei.com/AscendReal")));
                 }
                 if (!added) at->second = at->second && settled;
             }
@@ -210,11 +194,9 @@ node_reading read_node(const kubernetes::node& node, const device_info& info,
         return result;
     }
     if (!info.device_list.contains(list_key)) {
-        result.problems.push_back({.code = error_code::missing,
-                                   .where = place(node, "device list", list_key),
-                                   .field = "",
-                                   .value = "",
-                                   .expected = "the list of chips (ConfigMap mindx-dl-deviceinfo-" + node.name + ")"});
+        result.problems.push_back(bad_value(error_code::missing, "", "",
+                                            "the list of chips (ConfigMap mindx-dl-deviceinfo-" + node.name + ")")
+                                      .at(place(node, "device list", list_key)));
         return result;
     }
     chip_health chips;
@@ -228,11 +210,9 @@ node_reading read_node(const kubernetes::node& node, const device_info& info,
     add_used(pods, chips, result.warnings);
     const bool separating = info.noded_status == "PreSeparate";
     if (separating) {
-        result.problems.push_back({.code = error_code::unsupported,
-                                   .where = place(node, "NodeD status", ""),
-                                   .field = "",
-                                   .value = info.noded_status,
-                                   .expected = "no status: the node takes no new pods"});
+        result.problems.push_back(
+            bad_value(error_code::unsupported, "", info.noded_status, "no status: the node takes no new pods")
+                .at(place(node, "NodeD status", "")));
     }
     for (const auto& [number, healthy] : chips) {
         result.indices.push_back(number);

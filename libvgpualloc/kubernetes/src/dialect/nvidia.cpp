@@ -109,11 +109,10 @@ private:
 
     static error out_of_range(const kubernetes::pod& pod, const kubernetes::container& container,
                               const std::string& resource) {
-        return {.code = error_code::out_of_range,
-                .where = "pod " + pod.ns + "/" + pod.name + ", container " + container.name,
-                .field = resource,
-                .value = kubernetes::written_of(container, resource, container.requests.at(resource)),
-                .expected = "a whole number from 0 to " + std::to_string(devices_per_node_max)};
+        return bad_value(error_code::out_of_range, resource,
+                         kubernetes::written_of(container, resource, container.requests.at(resource)),
+                         "a whole number from 0 to " + std::to_string(devices_per_node_max))
+            .at("pod " + pod.ns + "/" + pod.name + ", container " + container.name);
     }
 
     [[nodiscard]] bool reads(std::string_view resource) const {

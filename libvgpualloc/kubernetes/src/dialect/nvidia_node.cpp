@@ -128,11 +128,10 @@ private:
         const std::string& written = value_of(amounts, resource);
         const auto units = written.empty() ? std::optional<std::int64_t>{0} : text::quantity(written);
         if (units && *units <= devices_per_node_max) return units;
-        reading_.problems.push_back({.code = units ? error_code::out_of_range : error_code::malformed,
-                                     .where = "node " + node_->name,
-                                     .field = field + resource,
-                                     .value = written,
-                                     .expected = "a whole number up to " + std::to_string(devices_per_node_max)});
+        reading_.problems.push_back(bad_value(units ? error_code::out_of_range : error_code::malformed,
+                                              field + resource, written,
+                                              "a whole number up to " + std::to_string(devices_per_node_max))
+                                        .at("node " + node_->name));
         return std::nullopt;
     }
 
@@ -423,11 +422,8 @@ private:
     }
 
     void warn(const std::string& field, const std::string& value, std::string expected) {
-        reading_.warnings.push_back({.code = error_code::mismatch,
-                                     .where = "node " + node_->name,
-                                     .field = field,
-                                     .value = value,
-                                     .expected = std::move(expected)});
+        reading_.warnings.push_back(
+            bad_value(error_code::mismatch, field, value, std::move(expected)).at("node " + node_->name));
     }
 
     /// Says of units that are no device of their own what they are.

@@ -105,8 +105,7 @@ bool divide(wide& value, unsigned divisor, int times) {
 
 expected<std::int64_t> parse_quantity(std::string_view text, quantity_unit unit, rounding rest) {
     const auto bad = [text](error_code code, const char* expected_text) {
-        return unexpected(
-            error{.code = code, .where = "", .field = "", .value = std::string{text}, .expected = expected_text});
+        return unexpected(bad_value(code, "", text, expected_text));
     };
     if (std::ranges::count_if(text, is_digit) > digits_max) {
         return bad(error_code::out_of_range, "a quantity of at most 30 digits");

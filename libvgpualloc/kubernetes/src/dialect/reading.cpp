@@ -92,7 +92,7 @@ std::vector<error> joined_by_device(std::vector<error> problems) {
     for (error& problem : problems) {
         numbered_text place = taken_apart(problem.where + '\n' + problem.field);
         const auto [entry, is_new] =
-            known.try_emplace({problem.code, place.pieces, problem.value, problem.expected}, groups.size());
+            known.try_emplace({problem.code, place.pieces, problem.value, problem.reason()}, groups.size());
         if (is_new) groups.push_back({.place = place, .problems = {}, .numbers = {}});
         alike& group = groups[entry->second];
         group.numbers.push_back(std::move(place.numbers));

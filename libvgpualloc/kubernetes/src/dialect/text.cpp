@@ -160,11 +160,9 @@ void check_amounts(const kubernetes::container& from, const std::string& count_n
     const auto check = [&](const std::string& name, std::int64_t most, const std::string& expected_text) {
         const auto amount = name.empty() ? from.requests.end() : from.requests.find(name);
         if (amount == from.requests.end() || amount->second <= most) return;
-        findings.errors.push_back({.code = error_code::out_of_range,
-                                   .where = "container " + from.name,
-                                   .field = name,
-                                   .value = kubernetes::written_of(from, name, amount->second),
-                                   .expected = expected_text});
+        findings.errors.push_back(
+            bad_value(error_code::out_of_range, name, kubernetes::written_of(from, name, amount->second), expected_text)
+                .at("container " + from.name));
     };
     check(count_name, devices_per_node_max,
           "at most " + std::to_string(devices_per_node_max) + " devices; no node has more");
@@ -188,11 +186,9 @@ void check_percent(const std::string& resource, std::int64_t value, const std::s
                    request_findings& findings) {
     constexpr std::int64_t most = 100;
     if (value <= most) return;
-    findings.errors.push_back({.code = error_code::out_of_range,
-                               .where = "container " + container,
-                               .field = resource,
-                               .value = std::to_string(value),
-                               .expected = "at most 100, percent of one card; no card serves more"});
+    findings.errors.push_back(bad_value(error_code::out_of_range, resource, std::to_string(value),
+                                        "at most 100, percent of one card; no card serves more")
+                                  .at("container " + container));
 }
 
 } // namespace vgpualloc::dialects::text

@@ -292,11 +292,11 @@ constexpr std::string_view own_log_argument = "vgpualloc.decision-log";
 constexpr std::string_view own_log_limit_argument = "vgpualloc.decision-log-max-mib";
 
 error argument_error(error_code code, std::string_view name, std::string_view value, std::string expected) {
-    return {code, "", std::string{name}, value.empty() ? "\"\"" : std::string{value}, std::move(expected)};
+    return bad_value(code, name, value.empty() ? "\"\"" : std::string{value}, std::move(expected));
 }
 
 error unknown_argument(const std::string& name, const std::string& known) {
-    return {error_code::unknown_name, "", name, "", "unknown argument, the arguments are " + known};
+    return bad_input(error_code::unknown_name, name, "unknown argument, the arguments are " + known);
 }
 
 std::optional<error> read_rules(const std::string& written, plugin_arguments& to) {
@@ -454,11 +454,8 @@ expected<plugin_arguments> parse_plugin_arguments(const kubernetes::text_map& ar
         result.weight_assumed = true;
     }
     if ((result.gpu_sharing && result.gpu_number) || (result.vgpu && (result.gpu_sharing || result.gpu_number))) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = "deviceshare",
-                                .value = "",
-                                .expected = "at most one of GPUSharingEnable, GPUNumberEnable and VGPUEnable"});
+        return unexpected(bad_value(error_code::unsupported, "deviceshare", "",
+                                    "at most one of GPUSharingEnable, GPUNumberEnable and VGPUEnable"));
     }
     return result;
 }

@@ -100,7 +100,7 @@ public:
     [[nodiscard]] assignment_reading take() { return std::move(reading_); }
 
     void problem(error_code code, std::string field, std::string_view value, std::string expected) {
-        reading_.problems.push_back({code, where_, std::move(field), std::string{value}, std::move(expected)});
+        reading_.problems.push_back(bad_value(code, field, value, std::move(expected)).at(where_));
     }
 
     void add_part(std::string_view part, std::uint32_t container, const std::string& label) {

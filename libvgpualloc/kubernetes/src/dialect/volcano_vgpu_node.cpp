@@ -28,7 +28,7 @@ public:
     [[nodiscard]] node_reading take() { return std::move(reading_); }
 
     void problem(error_code code, std::string field, std::string_view value, std::string expected) {
-        reading_.problems.push_back({code, where_, std::move(field), std::string{value}, std::move(expected)});
+        reading_.problems.push_back(bad_value(code, field, value, std::move(expected)).at(where_));
     }
 
     void add_card(const std::vector<std::string_view>& fields) {
@@ -158,13 +158,11 @@ private:
 
     /// Once for each model of the node.
     void warn_of_catalog(const std::string& written, const mig_model& model) {
-        error doubt{.code = error_code::missing,
-                    .where = node_,
-                    .field = "geometry of " + written,
-                    .value = std::string{mig_mode},
-                    .expected = "a geometry in the device configuration (--config); no geometry configured: placements "
+        error doubt = bad_value(error_code::missing, "geometry of " + written, mig_mode,
+                                "a geometry in the device configuration (--config); no geometry configured: placements "
                                 "of the catalog for " +
-                                model.name};
+                                    model.name)
+                          .at(node_);
         const auto is_told = [&doubt](const error& known) { return known.field == doubt.field; };
         if (std::ranges::none_of(reading_.warnings, is_told)) reading_.warnings.push_back(std::move(doubt));
     }

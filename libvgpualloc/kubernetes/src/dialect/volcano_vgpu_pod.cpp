@@ -41,11 +41,11 @@ private:
     [[nodiscard]] std::optional<std::int64_t> checked(const std::string& name, std::optional<std::int64_t> value) {
         if (value && (*value < 0 || *value > amount_max) && !failure_) {
             const std::string written = kubernetes::written_of(*container_, name, *value);
-            failure_ = error{error_code::out_of_range,
-                             "pod " + pod_->ns + "/" + pod_->name + ", container " + container_->name, name, written,
-                             name == configured_->memory_name
-                                 ? text::memory_expected(written, mib{configured_->memory_factor}, amount_max)
-                                 : "a whole number from 0 to " + std::to_string(amount_max)};
+            failure_ = bad_value(error_code::out_of_range, name, written,
+                                 name == configured_->memory_name
+                                     ? text::memory_expected(written, mib{configured_->memory_factor}, amount_max)
+                                     : "a whole number from 0 to " + std::to_string(amount_max))
+                           .at("pod " + pod_->ns + "/" + pod_->name + ", container " + container_->name);
         }
         return value;
     }
@@ -181,11 +181,8 @@ std::vector<std::string> vgpu_dialect::tags_of(const kubernetes::pod& pod, const
 void vgpu_dialect::check_silent_container(const kubernetes::container& container, request_findings& findings) const {
     for (const std::string& name : resources()) {
         if (!found_in(container.requests, name)) continue;
-        findings.errors.push_back({.code = error_code::missing,
-                                   .where = "container " + container.name,
-                                   .field = "resources",
-                                   .value = name,
-                                   .expected = what_else_it_takes(name)});
+        findings.errors.push_back(bad_value(error_code::missing, "resources", name, what_else_it_takes(name))
+                                      .at("container " + container.name));
     }
 }
 
@@ -221,11 +218,10 @@ request_findings vgpu_dialect::check(const device_request& request, const std::s
     }
     const auto equals = request.mode.find('='); // wanted_mode() of a text that names no mode
     if (equals == std::string::npos) return findings;
-    findings.errors.push_back({.code = error_code::unknown_name,
-                               .where = "container " + container,
-                               .field = request.mode.substr(0, equals),
-                               .value = request.mode.substr(equals + 1),
-                               .expected = "hami-core, mig or mps; no card is in another mode"});
+    findings.errors.push_back(bad_value(error_code::unknown_name, request.mode.substr(0, equals),
+                                        request.mode.substr(equals + 1),
+                                        "hami-core, mig or mps; no card is in another mode")
+                                  .at("container " + container));
     return findings;
 }
 

@@ -107,12 +107,9 @@ expected<hami_choice> hami_choice_of(const kubernetes::pod& pod) {
     if (weights != pod.annotations.end()) {
         const auto read = read_weights(weights->second);
         if (!read) {
-            return unexpected(error{.code = error_code::malformed,
-                                    .where = {},
-                                    .field = weights_key,
-                                    .value = weights->second,
-                                    .expected = "slot=<n>,core=<n>,memory=<n>, whole numbers of which one is above 0; "
-                                                "HAMi schedules the pod nowhere"});
+            return unexpected(bad_value(error_code::malformed, weights_key, weights->second,
+                                        "slot=<n>,core=<n>,memory=<n>, whole numbers of which one is above 0; "
+                                        "HAMi schedules the pod nowhere"));
         }
         choice.ranking.weights = *read;
         choice.words += ", weights " + weights->second;

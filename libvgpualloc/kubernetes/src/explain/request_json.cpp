@@ -39,7 +39,7 @@ document error_json(const error& from) {
     return document::map({{"where", from.where},
                           {"field", from.field},
                           {"value", from.value},
-                          {"expected", from.expected},
+                          {"expected", from.reason()},
                           {"message", from.message()}});
 }
 

@@ -347,7 +347,7 @@ void add_error(object_report& report, error problem, const manifest* object) {
     problem.where = problem.where.empty() ? place : place + ": " + problem.where;
     const auto same = [&problem](const error& known) {
         return known.where == problem.where && known.field == problem.field && known.value == problem.value &&
-               known.expected == problem.expected;
+               known.reason() == problem.reason();
     };
     if (std::ranges::none_of(report.errors, same)) report.errors.push_back(std::move(problem));
     if (report.errors.size() == errors_max) report.notes.emplace_back("has more errors than are told");

@@ -24,12 +24,9 @@ expected<kubernetes::text_map> annotations_of(const decided_node& node, const sn
     const auto& on_node = node.devices;
     for (const device_share& share : decided) { // what a node no longer registers is there until its last pod goes
         if (share.device.at() < on_node.size()) continue;
-        return unexpected(
-            error{.code = error_code::missing,
-                  .where = "node " + node.name,
-                  .field = "device",
-                  .value = std::to_string(share.device.value()),
-                  .expected = "one that the node registers still; it registers " + std::to_string(on_node.size())});
+        return unexpected(bad_value(error_code::missing, "device", std::to_string(share.device.value()),
+                                    "one that the node registers still; it registers " + std::to_string(on_node.size()))
+                              .at("node " + node.name));
     }
     const auto is_told_to_nobody = [&](const device_share& share) {
         const dialect* const registered_in = node.dialects->find(on_node[share.device.at()].dialect);
@@ -46,12 +43,9 @@ expected<kubernetes::text_map> annotations_of(const decided_node& node, const sn
     for (device_share& share : shares) {
         const snapshot_device& device = on_node[share.device.at()];
         if (device.dialect != pod.dialect) {
-            return unexpected(
-                error{.code = error_code::mismatch,
-                      .where = "device " + device.registered.uuid,
-                      .field = "dialect",
-                      .value = device.dialect,
-                      .expected = pod.dialect + ", the pod's; its components write no annotations for it"});
+            return unexpected(bad_value(error_code::mismatch, "dialect", device.dialect,
+                                        pod.dialect + ", the pod's; its components write no annotations for it")
+                                  .at("device " + device.registered.uuid));
         }
         share.device = device_index{position[share.device.at()]};
     }

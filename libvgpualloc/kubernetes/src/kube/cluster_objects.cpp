@@ -36,11 +36,9 @@ cluster_objects sort_out(std::span<const manifest> objects, const dialect_set& d
     std::set<std::string> seen;
     const auto is_new = [&](const manifest& object, const std::string& name) {
         if (seen.insert(object.kind + " " + name).second) return true;
-        warnings.push_back({.code = error_code::duplicate,
-                            .where = object.place,
-                            .field = object.kind,
-                            .value = name,
-                            .expected = "every object once; only the first counts"});
+        warnings.push_back(
+            bad_value(error_code::duplicate, object.kind, name, "every object once; only the first counts")
+                .at(object.place));
         return false;
     };
     for (const manifest& object : objects) {

@@ -14,11 +14,9 @@ std::optional<error> why_held_back(const snapshot_pod& pod) {
     if (pod.gates.empty()) return std::nullopt;
     std::string gates;
     for (const std::string& gate : pod.gates) gates += (gates.empty() ? "" : ", ") + gate;
-    return error{.code = error_code::unsupported,
-                 .where = pod.place,
-                 .field = "spec.schedulingGates",
-                 .value = std::move(gates),
-                 .expected = "none: no scheduler looks at a pod that has a gate"};
+    return bad_value(error_code::unsupported, "spec.schedulingGates", gates,
+                     "none: no scheduler looks at a pod that has a gate")
+        .at(pod.place);
 }
 
 bool may_move(const bound_pod& bound, const manifest& object, const mobility& rules) {

@@ -169,14 +169,16 @@ void object_cursor::fail(error_code code, const std::string& value, const std::s
     const auto is_known = [&](const error& known) { return known.where == place && known.field == field; };
     if (problems_->size() >= problems_max || std::ranges::any_of(*problems_, is_known)) return;
     if (is_helm_template(value)) { // what is wrong with it nobody can say before that
-        problems_->push_back({error_code::unsupported, place, field, "", value + " " + template_expected});
+        problems_->push_back(bad_input(error_code::unsupported, field, value + " " + template_expected).at(place));
         return;
     }
     // A value that is not there cannot be quoted: without the verb the sentence would read like a glossary.
-    const bool absent = code == error_code::missing && value.empty();
+    if (code == error_code::missing && value.empty()) {
+        problems_->push_back(bad_input(code, field, "missing", expected).at(place));
+        return;
+    }
     const bool is_empty_text = value.empty() && present() && value_->kind == value_kind::text;
-    problems_->push_back({code, place, field, is_empty_text && !absent ? "\"\"" : value,
-                          (absent ? "missing; expected " : "") + expected});
+    problems_->push_back(bad_value(code, field, is_empty_text ? "\"\"" : value, expected).at(place));
 }
 
 namespace {
@@ -416,7 +418,7 @@ expected<std::vector<document>> documents_of(std::string_view text, const std::s
     auto documents = vgpuformats::parse_documents(text, name, unread);
     if (documents || documents.error().code != error_code::malformed) return documents;
     if (!is_helm_template(text)) return documents;
-    return unexpected(error{error_code::unsupported, documents.error().where, "", "", template_expected});
+    return unexpected(bad_input(error_code::unsupported, "", template_expected).at(documents.error().where));
 }
 
 } // namespace
@@ -434,7 +436,7 @@ bool is_unread_member(std::span<const std::string> path, std::string_view key) {
 }
 
 error with_export_advice(error failure) {
-    if (failure.code == error_code::out_of_range) failure.expected += large_export_advice;
+    if (failure.code == error_code::out_of_range) failure.add(large_export_advice);
     return failure;
 }
 
@@ -457,7 +459,7 @@ expected<std::vector<manifest>> read_manifests(std::string_view text, const std:
     for (document& object : *documents) {
         if (object.kind != value_kind::map) {
             const std::string place = name + ":" + std::to_string(object.place.line);
-            return unexpected(error{error_code::malformed, place, "", shown(object), "a Kubernetes object"});
+            return unexpected(bad_value(error_code::malformed, "", shown(object), "a Kubernetes object").at(place));
         }
         reader.read(object, {});
         object = {};
@@ -483,7 +485,8 @@ expected<document> one_document(std::string_view text, const std::string& name) 
     auto documents = documents_of(text, name);
     if (!documents) return unexpected(std::move(documents).error());
     if (documents->size() == 1) return std::move(documents->front());
-    return unexpected(error{error_code::malformed, name, "", std::to_string(documents->size()) + " documents", "one"});
+    return unexpected(
+        bad_value(error_code::malformed, "", std::to_string(documents->size()) + " documents", "one").at(name));
 }
 
 expected<std::string> yaml_to_json_text(std::string_view text, const std::string& name) {

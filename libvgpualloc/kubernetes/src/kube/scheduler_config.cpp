@@ -19,9 +19,9 @@ constexpr std::string_view deviceshare_name = "deviceshare";
 
 error malformed(const std::string& where, std::string field, const document* value, const std::string& expected_text) {
     if (value == nullptr) {
-        return {error_code::missing, where, std::move(field), "", "missing; expected " + expected_text};
+        return bad_input(error_code::missing, field, "missing", expected_text).at(where);
     }
-    return {error_code::malformed, where, std::move(field), shown(*value), expected_text};
+    return bad_value(error_code::malformed, field, shown(*value), expected_text).at(where);
 }
 
 /// The text of the configuration and what errors call it.
@@ -72,11 +72,8 @@ expected<plugin_entry> find_plugin(const document& root, const std::string& plac
             for (plugin_entry& entry : known) {
                 if (name == nullptr || !name->is_text() || name->text != entry.name) continue;
                 if (entry.value != nullptr) {
-                    return unexpected(error{.code = error_code::duplicate,
-                                            .where = place_in(place, plugin),
-                                            .field = "plugins",
-                                            .value = name->text,
-                                            .expected = "the plugin once"});
+                    return unexpected(bad_value(error_code::duplicate, "plugins", name->text, "the plugin once")
+                                          .at(place_in(place, plugin)));
                 }
                 entry.value = &plugin;
                 entry.place = place_in(place, plugin);
@@ -85,19 +82,15 @@ expected<plugin_entry> find_plugin(const document& root, const std::string& plac
     }
     const auto& [own, deviceshare] = known;
     if (own.value != nullptr && deviceshare.value != nullptr) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = place,
-                                .field = "plugins",
-                                .value = "vgpualloc and deviceshare",
-                                .expected = "one of them: both would give out the same devices"});
+        return unexpected(bad_value(error_code::unsupported, "plugins", "vgpualloc and deviceshare",
+                                    "one of them: both would give out the same devices")
+                              .at(place));
     }
     if (own.value != nullptr) return own;
     if (deviceshare.value != nullptr) return deviceshare;
-    return unexpected(error{.code = error_code::missing,
-                            .where = place,
-                            .field = "plugins",
-                            .value = "",
-                            .expected = "missing; expected plugin vgpualloc or deviceshare in one of the tiers"});
+    return unexpected(
+        bad_input(error_code::missing, "plugins", "missing", "plugin vgpualloc or deviceshare in one of the tiers")
+            .at(place));
 }
 
 /// Whether an entry of `configurations` sets presetVirtualDevice, a text or a value of YAML.

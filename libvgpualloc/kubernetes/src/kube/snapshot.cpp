@@ -52,17 +52,11 @@ error why_no_node(std::span<const manifest> objects, const cluster_objects& sort
         if (could_have_one && !object.problems.empty()) return object.problems.front();
     }
     if (objects.empty()) {
-        return {.code = error_code::missing,
-                .where = "the cluster",
-                .field = "",
-                .value = "",
-                .expected = "at least one object of kind Node"};
+        return bad_value(error_code::missing, "", "", "at least one object of kind Node").at("the cluster");
     }
-    return {.code = error_code::missing,
-            .where = objects.front().place,
-            .field = "kind",
-            .value = objects.front().kind,
-            .expected = "at least one object of kind Node in the cluster"};
+    return bad_value(error_code::missing, "kind", objects.front().kind,
+                     "at least one object of kind Node in the cluster")
+        .at(objects.front().place);
 }
 
 /// Books the pods and keeps those that wait.
@@ -81,11 +75,9 @@ public:
         if (pod.failure) target_->warnings.push_back(*pod.failure);
         const auto position = nodes_->index.find(node);
         if (position == nodes_->index.end()) {
-            target_->warnings.push_back({.code = error_code::unknown_name,
-                                         .where = label_of(object),
-                                         .field = "node",
-                                         .value = node,
-                                         .expected = "a node of the cluster; the pod counts nowhere"});
+            target_->warnings.push_back(
+                bad_value(error_code::unknown_name, "node", node, "a node of the cluster; the pod counts nowhere")
+                    .at(label_of(object)));
             target_->strays.push_back({.full_name = pod.full_name(), .name = pod.name, .node = node});
             return;
         }
@@ -115,14 +107,12 @@ void warn_of_overcommitment(snapshot& state) {
             const device_index which{d};
             if (!state.book->is_overcommitted(node_index{n}, which)) continue;
             const auto& use = state.book->devices(node_index{n})[d];
-            state.warnings.push_back({.code = error_code::mismatch,
-                                      .where = "node " + node.name,
-                                      .field = "device",
-                                      .value = node.devices[d].uuid,
-                                      .expected = "no more given out than it has: its pods have " +
-                                                  std::to_string(use.memory.count()) + " MiB, cores " +
-                                                  std::to_string(use.cores.count()) + " and " +
-                                                  std::to_string(use.slots) + " slots"});
+            state.warnings.push_back(bad_value(error_code::mismatch, "device", node.devices[d].uuid,
+                                               "no more given out than it has: its pods have " +
+                                                   std::to_string(use.memory.count()) + " MiB, cores " +
+                                                   std::to_string(use.cores.count()) + " and " +
+                                                   std::to_string(use.slots) + " slots")
+                                         .at("node " + node.name));
         }
     }
 }
@@ -203,11 +193,9 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
 expected<snapshot_pod> read_snapshot_pod(const manifest& object, const dialect_set& dialects) {
     if (!object.problems.empty()) return unexpected(object.problems.front());
     if (const std::string node = node_of(object, dialects); !node.empty()) {
-        return unexpected(error{.code = error_code::mismatch,
-                                .where = object.place,
-                                .field = "pod",
-                                .value = namespace_of(object) + "/" + object.name,
-                                .expected = "a pod that waits; this one is on node " + node + " already"});
+        return unexpected(bad_value(error_code::mismatch, "pod", namespace_of(object) + "/" + object.name,
+                                    "a pod that waits; this one is on node " + node + " already")
+                              .at(object.place));
     }
     return read_request(object, dialects);
 }

@@ -1,7 +1,6 @@
 // The nodes of a snapshot: devices of every dialect, each once, and the host's part.
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 #include <utility>
 
 #include "snapshot_parts.hpp"
@@ -27,11 +26,9 @@ std::int64_t pods_max_of(const manifest& object, std::int64_t otherwise, std::ve
         kubernetes::parse_quantity(written, kubernetes::quantity_unit::one, kubernetes::rounding::refuse);
     if (value && *value <= most) return *value;
     warn(warnings, object.place,
-         {.code = error_code::malformed,
-          .where = "node " + object.name,
-          .field = "status.allocatable.pods",
-          .value = written,
-          .expected = "a whole number of at most " + std::to_string(most) + "; taken as " + std::to_string(otherwise)});
+         bad_value(error_code::malformed, "status.allocatable.pods", written,
+                   "a whole number of at most " + std::to_string(most) + "; taken as " + std::to_string(otherwise))
+             .at("node " + object.name));
     return otherwise;
 }
 
@@ -55,13 +52,7 @@ class device_warnings {
 public:
     /// `doubt` does not name the device.
     void add(error doubt, const std::string& uuid) {
-        const auto is_same = [&doubt](const auto& known) {
-            const auto facts = [](const error& of) {
-                return std::tie(of.code, of.where, of.field, of.value, of.expected);
-            };
-            return facts(known.doubt) == facts(doubt);
-        };
-        auto known = std::ranges::find_if(causes_, is_same); // there are a few
+        auto known = std::ranges::find(causes_, doubt, &cause::doubt); // there are a few
         if (known == causes_.end()) known = causes_.insert(causes_.end(), {.doubt = std::move(doubt), .uuids = {}});
         known->uuids.push_back(uuid);
     }
@@ -146,12 +137,9 @@ private:
     }
 
     void warn_of_twin(const std::string& first, std::string_view second, const std::string& uuid) {
-        of_devices_.add({.code = error_code::duplicate,
-                         .where = {},
-                         .field = {},
-                         .value = {},
-                         .expected = "registered in dialect " + first + " and in " + std::string{second} +
-                                     " as well; counts as of " + first},
+        of_devices_.add(bad_input(error_code::duplicate, "",
+                                  "registered in dialect " + first + " and in " + std::string{second} +
+                                      " as well; counts as of " + first),
                         uuid);
     }
 
@@ -174,7 +162,7 @@ described_node describe_node(const manifest& object, std::vector<dialects::node_
 
 error refusal_of_node(const manifest& object, error refusal) {
     refusal.where = object.place + ": " + refusal.where;
-    refusal.expected += "; the node counts nowhere";
+    refusal.add("; the node counts nowhere");
     return refusal;
 }
 

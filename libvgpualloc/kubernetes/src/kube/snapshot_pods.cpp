@@ -114,11 +114,8 @@ expected<snapshot_pod> read_request(const manifest& object, const dialect_set& d
     if (asked_in.size() > 1) {
         std::string names;
         for (const std::size_t i : asked_in) names += (names.empty() ? "" : ", ") + std::string{dialects[i].name()};
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = label_of(object),
-                                .field = "resources",
-                                .value = names,
-                                .expected = "devices of one dialect in a pod"});
+        return unexpected(bad_value(error_code::unsupported, "resources", names, "devices of one dialect in a pod")
+                              .at(label_of(object)));
     }
     if (!asked_in.empty()) {
         const dialect& spoken = dialects[asked_in.front()];
@@ -164,11 +161,9 @@ std::vector<device_share> read_shares(const manifest& object, const described_no
     for (const std::size_t i : dialects.asked_by(*object.pod)) {
         const dialect_devices& own = node.by_dialect[i];
         const auto refuse = [&](const std::string& uuid, std::string expected_text) {
-            warnings.push_back({.code = error_code::mismatch,
-                                .where = label_of(object),
-                                .field = "devices in dialect " + std::string{dialects[i].name()},
-                                .value = uuid,
-                                .expected = std::move(expected_text)});
+            warnings.push_back(bad_value(error_code::mismatch, "devices in dialect " + std::string{dialects[i].name()},
+                                         uuid, std::move(expected_text))
+                                   .at(label_of(object)));
         };
         auto assignment = dialects[i].read_assignment(*object.pod, own.registered);
         for (error& problem : assignment.problems) warnings.push_back(placed(object, std::move(problem)));
@@ -280,12 +275,10 @@ bool count_by_amount(const manifest& object, const snapshot_pod& pod, const boun
         }
     }
     if (has_such && std::cmp_less(shares.size(), asked)) {
-        warnings.push_back({.code = error_code::mismatch,
-                            .where = label_of(object),
-                            .field = "devices",
-                            .value = std::to_string(asked),
-                            .expected = "no more than node " + at.node.described.name + " has beside its other pods, " +
-                                        std::to_string(shares.size())});
+        warnings.push_back(bad_value(error_code::mismatch, "devices", std::to_string(asked),
+                                     "no more than node " + at.node.described.name + " has beside its other pods, " +
+                                         std::to_string(shares.size()))
+                               .at(label_of(object)));
     }
     return has_such;
 }
@@ -299,12 +292,10 @@ booking read_booking(const manifest& object, const snapshot_pod& pod, const boun
     const bool asks = std::ranges::any_of(pod.request.containers, [](const auto& entry) { return entry.count > 0; });
     const bool told = !asks || !shares.empty() || warnings.size() != warnings_before;
     if (!told && !count_by_amount(object, pod, at, dialects, shares, warnings)) {
-        warnings.push_back({.code = error_code::missing,
-                            .where = label_of(object),
-                            .field = "annotations",
-                            .value = "",
-                            .expected = "what it has of the devices of node " + at.node.described.name +
-                                        " in dialect " + pod.dialect + "; what it uses of them is not counted"});
+        warnings.push_back(bad_value(error_code::missing, "annotations", "",
+                                     "what it has of the devices of node " + at.node.described.name + " in dialect " +
+                                         pod.dialect + "; what it uses of them is not counted")
+                               .at(label_of(object)));
     }
     const dialect* const spoken = dialects.find(pod.dialect);
     booking held{.owner = at.id,
@@ -324,13 +315,11 @@ bool adopt_booking(ledger& book, booking held, const manifest& object, std::vect
         held.where.shares.clear();
         adopted = book.adopt(std::move(held));
     }
-    warnings.push_back({.code = error_code::mismatch,
-                        .where = label_of(object),
-                        .field = adopted ? "devices" : "spec",
-                        .value = "",
-                        .expected = adopted ? "parts that the devices of its node can have now; counted without"
-                                            : "a pod that can be counted on its node (" +
-                                                  std::string{to_string(adopted.error().code)} + "); not counted"});
+    warnings.push_back(bad_value(error_code::mismatch, adopted ? "devices" : "spec", "",
+                                 adopted ? "parts that the devices of its node can have now; counted without"
+                                         : "a pod that can be counted on its node (" +
+                                               std::string{to_string(adopted.error().code)} + "); not counted")
+                           .at(label_of(object)));
     return adopted.has_value();
 }
 

@@ -84,11 +84,10 @@ expected<void> live_cluster::configure(live_options options) {
         auto where = same_devices(held->where, view_.book().nodes(), view.book());
         if (where) carried.where = *std::move(where);
         if (!where || !view.book().reserve(std::move(carried))) {
-            dropped.push_back({.code = error_code::mismatch,
-                               .where = "pod " + full_name,
-                               .field = "",
-                               .value = view_.book().nodes().nodes[held->where.node.at()].name,
-                               .expected = "its devices there under the new configuration too; it waits again"});
+            dropped.push_back(bad_value(error_code::mismatch, "",
+                                        view_.book().nodes().nodes[held->where.node.at()].name,
+                                        "its devices there under the new configuration too; it waits again")
+                                  .at("pod " + full_name));
             continue;
         }
         if (view_.book().is_committed(held->owner)) static_cast<void>(view.book().commit(id));
@@ -201,11 +200,7 @@ node_index live_cluster::find_node(std::string_view name) {
 
 expected<device_index> live_cluster::find_device(node_index where, std::string_view uuid) const {
     const auto unknown = [](std::string_view field, std::string value, const char* what) {
-        return unexpected(error{.code = error_code::unknown_name,
-                                .where = "",
-                                .field = std::string{field},
-                                .value = std::move(value),
-                                .expected = what});
+        return unexpected(bad_value(error_code::unknown_name, field, value, what));
     };
     if (where.at() >= book().nodes().nodes.size() || !book().is_present(where)) {
         return unknown("node", where.valid() ? std::to_string(where.value()) : "", "a node that is there");
@@ -439,11 +434,7 @@ expected<kubernetes::text_map> live_cluster::annotations_of(std::string_view uid
     const booking* const held = booking_of(uid);
     const known_pod* const known = read(uid);
     if (held == nullptr || known == nullptr) {
-        return unexpected(error{.code = error_code::missing,
-                                .where = {},
-                                .field = "pod",
-                                .value = std::string{uid},
-                                .expected = "a pod that is reserved or has its devices"});
+        return unexpected(bad_value(error_code::missing, "pod", uid, "a pod that is reserved or has its devices"));
     }
     const std::string& node = book().nodes().nodes[held->where.node.at()].name;
     const auto devices = view_.devices_of(node);
@@ -457,11 +448,7 @@ expected<kubernetes::text_map> live_cluster::annotations_of(std::string_view uid
 expected<live_question> live_cluster::question(std::string_view uid) {
     const kube::snapshot_pod* const pod = pod_of(uid);
     if (pod == nullptr) {
-        return unexpected(error{.code = error_code::unknown_name,
-                                .where = {},
-                                .field = "pod",
-                                .value = std::string{uid},
-                                .expected = "a pod that is there"});
+        return unexpected(bad_value(error_code::unknown_name, "pod", uid, "a pod that is there"));
     }
     return live_question{
         .state = view_.to_snapshot([this](const std::string& full_name) { return *pod_of(uids_.at(full_name)); }),

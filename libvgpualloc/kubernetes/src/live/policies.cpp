@@ -14,7 +14,7 @@ namespace vgpualloc {
 namespace {
 
 error refused_policy(const char* field, const std::string& policy, std::string expectation) {
-    return {error_code::unsupported, {}, field, policy, std::move(expectation)};
+    return bad_value(error_code::unsupported, field, policy, std::move(expectation));
 }
 
 bool draws(const policy& scorer) {

@@ -10,11 +10,7 @@ namespace vgpualloc::operate {
 namespace {
 
 error unsupported_device(std::string_view uuid, std::string expected_text) {
-    return {.code = error_code::unsupported,
-            .where = "",
-            .field = "device",
-            .value = std::string{uuid},
-            .expected = std::move(expected_text)};
+    return bad_value(error_code::unsupported, "device", uuid, std::move(expected_text));
 }
 
 plan::mig_places bit_of(std::size_t place) { return plan::mig_places{1} << place; }
@@ -114,13 +110,10 @@ expected<std::optional<std::vector<layout_step>>> device_layouts::plan(node_inde
     const auto now = look_at_known(where, uuid);
     if (!now) return unexpected(now.error());
     if (request.want.empty() == request.group.empty()) {
-        return unexpected(error{.code = error_code::missing,
-                                .where = "",
-                                .field = "want",
-                                .value = request.want,
-                                .expected = "a profile, or the instances of a group: one of the two"});
+        return unexpected(bad_value(error_code::missing, "want", request.want,
+                                    "a profile, or the instances of a group: one of the two"));
     }
-    if (request.moving.moves_max != 0 || request.fewest_moves) {
+    if (request.moving.moves_max != 0 || request.moving.fewest_moves) {
         return unexpected(unsupported_device(uuid, "a plan without moves: busy instances stay where they are"));
     }
     const std::optional<std::vector<layout_step>> none;
@@ -163,12 +156,10 @@ expected<void> device_layouts::note_step(node_index where, std::string_view uuid
         states.place_of({static_cast<std::size_t>(*profile - states.model().profiles.data()), step.start});
     const std::string refusal = why_not_taken(states, step.kind, place, now->noted.exists, now->busy());
     if (!refusal.empty()) {
-        return unexpected(error{.code = error_code::mismatch,
-                                .where = "",
-                                .field = "step",
-                                .value = std::string{plan::name_of(step.kind)} + " " + step.profile + "@" +
-                                         std::to_string(step.start.count()),
-                                .expected = refusal});
+        return unexpected(bad_value(error_code::mismatch, "step",
+                                    std::string{plan::name_of(step.kind)} + " " + step.profile + "@" +
+                                        std::to_string(step.start.count()),
+                                    refusal));
     }
     noted_layout after = now->noted;
     after.is_known = outcome == step_outcome::done;

@@ -11,11 +11,8 @@ namespace vgpualloc::operate {
 expected<room_question> room_question::ask(live_cluster& live, std::string_view uid, room_options options) {
     const live_pod_state state = live.state_of(uid);
     if (state != live_pod_state::waiting && state != live_pod_state::unknown) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "",
-                                .field = "pod",
-                                .value = live.full_name_of(uid),
-                                .expected = "a pod that waits: this one has something"});
+        return unexpected(bad_value(error_code::unsupported, "pod", live.full_name_of(uid),
+                                    "a pod that waits: this one has something"));
     }
     if (const auto failure = live.failure_of(uid)) return unexpected(*failure);
     if (const kube::snapshot_pod* const pod = live.pod_of(uid)) {

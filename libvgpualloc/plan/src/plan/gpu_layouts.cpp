@@ -24,11 +24,9 @@ using profile_counts = std::vector<std::int64_t>;
 expected<gpu_layouts> gpu_layouts::make(const mig_model& model) {
     auto states = mig_states::make(model);
     if (states) return gpu_layouts{model, *std::move(states)};
-    return unexpected(error{.code = error_code::unsupported,
-                            .where = "MIG model '" + model.name + "'",
-                            .field = "starts",
-                            .value = {},
-                            .expected = "at most 64 places of all profiles, and fewer than 65,535 sets of instances"});
+    return unexpected(bad_value(error_code::unsupported, "starts", "",
+                                "at most 64 places of all profiles, and fewer than 65,535 sets of instances")
+                          .at("MIG model '" + model.name + "'"));
 }
 
 gpu_layouts::gpu_layouts(const mig_model& model, mig_states states) : model_{model}, states_{std::move(states)} {

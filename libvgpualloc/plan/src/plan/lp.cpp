@@ -10,11 +10,7 @@ namespace vgpualloc::plan {
 namespace {
 
 error refused(std::string field, std::string what) {
-    return {.code = error_code::malformed,
-            .where = "linear program",
-            .field = std::move(field),
-            .value = "",
-            .expected = std::move(what)};
+    return bad_value(error_code::malformed, field, "", std::move(what)).at("linear program");
 }
 
 expected<void> check_bounds(double lower, double upper, const std::string& field) {

@@ -15,11 +15,8 @@ expected<std::vector<std::int64_t>> counts_of_group(const gpu_layouts& states, c
         const auto profile = find_profile(model, kind.name);
         if (!profile) return unexpected(profile.error());
         if (kind.count < 0) {
-            return unexpected(error{.code = error_code::out_of_range,
-                                    .where = "group '" + group.name + "'",
-                                    .field = kind.name,
-                                    .value = std::to_string(kind.count),
-                                    .expected = "0 or more"});
+            return unexpected(bad_value(error_code::out_of_range, kind.name, std::to_string(kind.count), "0 or more")
+                                  .at("group '" + group.name + "'"));
         }
         counts[static_cast<std::size_t>(*profile - model.profiles.data())] += kind.count;
     }
@@ -28,11 +25,9 @@ expected<std::vector<std::int64_t>> counts_of_group(const gpu_layouts& states, c
         for (const mig_kind& kind : group.kinds) {
             kinds += (kinds.empty() ? "" : ",") + kind.name + "=" + std::to_string(kind.count);
         }
-        return unexpected(error{.code = error_code::mismatch,
-                                .where = "group '" + group.name + "'",
-                                .field = {},
-                                .value = kinds,
-                                .expected = "instances that " + model.name + " can have at once"});
+        return unexpected(
+            bad_value(error_code::mismatch, "", kinds, "instances that " + model.name + " can have at once")
+                .at("group '" + group.name + "'"));
     }
     return counts;
 }
@@ -43,11 +38,8 @@ expected<std::optional<mig_group_change>> change_group(const gpu_layouts& states
     const auto counts = counts_of_group(states, group);
     if (!counts) return unexpected(counts.error());
     if (!states.find(live.instances)) {
-        return unexpected(error{.code = error_code::mismatch,
-                                .where = "live state",
-                                .field = "instances",
-                                .value = {},
-                                .expected = "instances that can exist together"});
+        return unexpected(
+            bad_value(error_code::mismatch, "instances", "", "instances that can exist together").at("live state"));
     }
     if (live.busy != 0) return std::nullopt;
     const auto multiset = states.find_multiset(*counts);

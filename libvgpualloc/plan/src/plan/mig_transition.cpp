@@ -46,17 +46,14 @@ using reversed_graph = boost::compressed_sparse_row_graph<boost::directedS, boos
                                                                      {"copy_mib_per_s", costs.copy_mib_per_s}}};
     for (const auto& [name, amount] : named) {
         if (amount >= 1 && amount <= cost_max) continue;
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = "costs of steps",
-                                .field = name,
-                                .value = std::to_string(amount),
-                                .expected = "1 to 10^12"});
+        return unexpected(
+            bad_value(error_code::out_of_range, name, std::to_string(amount), "1 to 10^12").at("costs of steps"));
     }
     return {};
 }
 
 [[nodiscard]] error mismatch(const char* field, const char* problem) {
-    return {.code = error_code::mismatch, .where = "live state", .field = field, .value = {}, .expected = problem};
+    return bad_input(error_code::mismatch, field, problem).at("live state");
 }
 
 [[nodiscard]] expected<void> check_live(const gpu_layouts& states, const mig_live_state& live,
@@ -65,11 +62,8 @@ using reversed_graph = boost::compressed_sparse_row_graph<boost::directedS, boos
     if ((live.busy & ~live.instances) != 0) return unexpected(mismatch("busy", "one of them is no instance"));
     if ((live.pinned & ~live.busy) != 0) return unexpected(mismatch("pinned", "one of them is not busy"));
     if (options.moves_max < 0 || options.moves_max > mig_transitions::moves_max_max) {
-        return unexpected(error{.code = error_code::out_of_range,
-                                .where = {},
-                                .field = "moves",
-                                .value = std::to_string(options.moves_max),
-                                .expected = "0 to " + std::to_string(mig_transitions::moves_max_max)});
+        return unexpected(bad_value(error_code::out_of_range, "moves", std::to_string(options.moves_max),
+                                    "0 to " + std::to_string(mig_transitions::moves_max_max)));
     }
     return {};
 }
@@ -299,8 +293,12 @@ expected<std::optional<mig_transition>> mig_transitions::plan(const mig_live_sta
     const table& known =
         table_for({pinned, multiset, wanted, any_moves ? options.moves_max : 0, any_moves && options.may_wait});
 
-    table::vertex at{states_.find(live.instances).value_or(0), movable, known.moves_max};
+    table::vertex at{states_.find(live.instances).value_or(0), movable, options.fewest_moves ? 0 : known.moves_max};
     std::int64_t left = known.distance[known.index_of(at)];
+    while (left == unreachable && at.moves_left < known.moves_max) {
+        ++at.moves_left;
+        left = known.distance[known.index_of(at)];
+    }
     if (left == unreachable) return std::nullopt;
     mig_transition result;
     result.cost = ticks{left};

@@ -19,11 +19,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 error refused_program(std::string field, std::string what) {
-    return {.code = error_code::malformed,
-            .where = "packing program",
-            .field = std::move(field),
-            .value = "",
-            .expected = std::move(what)};
+    return bad_value(error_code::malformed, field, "", std::move(what)).at("packing program");
 }
 
 bool is_amount(double value) { return value >= 0.0 && std::isfinite(value); }
@@ -321,11 +317,9 @@ private:
     /// A packing program is bounded by its demand, and what stays out makes it feasible.
     static bool is_answer(lp_status status) { return status == lp_status::optimal || status == lp_status::limit; }
     [[nodiscard]] error no_answer(lp_status status) const {
-        return {.code = error_code::unsupported,
-                .where = std::string{solver_.name()},
-                .field = "packing program",
-                .value = std::string{to_string(status)},
-                .expected = "an optimal solution, which every packing program has"};
+        return bad_value(error_code::unsupported, "packing program", to_string(status),
+                         "an optimal solution, which every packing program has")
+            .at(std::string{solver_.name()});
     }
 
     /// The best pattern of every class that is worth more than a device of it costs.
@@ -465,11 +459,9 @@ expected<exact_packing> solve_packing_exactly(const packing_program& program, lp
         }
     }
     if (whole.lp().columns.size() > options.columns_max) {
-        return unexpected(error{.code = error_code::unsupported,
-                                .where = "packing program",
-                                .field = "columns",
-                                .value = std::to_string(whole.lp().columns.size()),
-                                .expected = "at most " + std::to_string(options.columns_max)});
+        return unexpected(bad_value(error_code::unsupported, "columns", std::to_string(whole.lp().columns.size()),
+                                    "at most " + std::to_string(options.columns_max))
+                              .at("packing program"));
     }
     whole.value_columns();
     auto solved = solver.solve(whole.lp(), options.limits);

@@ -103,11 +103,9 @@ std::vector<device_request> without_names(const pod_request& request) {
 }
 
 error no_solution(const lp_solver& solver, lp_status status) {
-    return {.code = error_code::unsupported,
-            .where = std::string{solver.name()},
-            .field = "prices",
-            .value = std::string{to_string(status)},
-            .expected = "a workload whose packing program can be solved"};
+    return bad_value(error_code::unsupported, "prices", to_string(status),
+                     "a workload whose packing program can be solved")
+        .at(std::string{solver.name()});
 }
 
 /// What the most asked for want of devices: other pods say little of what rests are worth, and with hundreds of sizes

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "vgpualloc/core/config.hpp"
-#include "vgpualloc/plan/device_repack.hpp"
 #include "vgpualloc/plan/mig_group_change.hpp"
 
 namespace vgpualloc::plan {
@@ -14,11 +13,7 @@ namespace vgpualloc::plan {
 namespace {
 
 [[nodiscard]] error wrong(const std::string& option, const std::string& value, std::string expected_text) {
-    return {.code = error_code::malformed,
-            .where = option,
-            .field = "",
-            .value = value,
-            .expected = std::move(expected_text)};
+    return bad_value(error_code::malformed, "", value, std::move(expected_text)).at(option);
 }
 
 [[nodiscard]] std::optional<std::int64_t> number_in(std::string_view digits) {
@@ -97,11 +92,11 @@ namespace {
         if (!place) return unexpected(place.error());
         const mig_places more = layout | (mig_places{1} << *place);
         if (more == layout) {
-            return unexpected(error{error_code::duplicate, option, "", text, "every instance once"});
+            return unexpected(bad_value(error_code::duplicate, "", text, "every instance once").at(option));
         }
         if (!states.find(more)) {
             const auto why = conflict_of(states.model(), states.slots(layout), states.places()[*place].slot);
-            return unexpected(error{error_code::mismatch, option, "", text, why});
+            return unexpected(bad_value(error_code::mismatch, "", text, why).at(option));
         }
         layout = more;
     }
@@ -118,7 +113,7 @@ namespace {
         if (!place) return unexpected(place.error());
         const mig_places instance = mig_places{1} << *place;
         if ((whole & instance) == 0) {
-            return unexpected(error{error_code::mismatch, option, "", text, "an instance of " + whole_option});
+            return unexpected(bad_value(error_code::mismatch, "", text, "an instance of " + whole_option).at(option));
         }
         part |= instance;
     }
@@ -168,7 +163,7 @@ namespace {
                                                                  const transition_request& request,
                                                                  const transition_names& names) {
     mig_places wanted = 0;
-    if (request.want.find('@') == std::string::npos) {
+    if (request.moving.fewest_moves || request.want.find('@') == std::string::npos) {
         const auto profile = profile_in(planner.states().model(), names.want, request.want);
         if (!profile) return unexpected(profile.error());
         wanted = planner.states().places_of(*profile) & ~request.promised;
@@ -187,22 +182,6 @@ namespace {
     const auto transition = planner.plan(live, wanted, request.moving);
     if (!transition) return unexpected(transition.error());
     return as_layout_plan(*transition);
-}
-
-/// The fewest moves of pods instead of the fewest seconds.
-[[nodiscard]] expected<std::optional<layout_plan>> repack_plan(const mig_transitions& planner,
-                                                               const mig_live_state& live,
-                                                               const transition_request& request,
-                                                               const transition_names& names) {
-    const auto profile = profile_in(planner.states().model(), names.want, request.want);
-    if (!profile) return unexpected(profile.error());
-    auto pods = held_by(planner.states(), live.busy);
-    for (held_instance& pod : pods) pod.may_move = ((live.pinned >> pod.place) & 1U) == 0;
-    const auto repack =
-        repack_device(planner.states(), pods, *profile, {request.moving.moves_max, request.moving.may_wait});
-    if (!repack) return unexpected(repack.error());
-    if (!*repack) return std::nullopt;
-    return as_layout_plan(steps_of(planner, live, pods, **repack));
 }
 
 } // namespace
@@ -225,7 +204,6 @@ expected<mig_live_state> read_live_state(const gpu_layouts& states, const transi
 expected<std::optional<layout_plan>> plan_layout(mig_transitions& planner, const mig_live_state& live,
                                                  const transition_request& request, const transition_names& names) {
     if (request.want.empty()) return group_plan(planner, live, request, names);
-    if (request.fewest_moves) return repack_plan(planner, live, request, names);
     return instance_plan(planner, live, request, names);
 }
 

@@ -15,7 +15,4 @@ namespace vgpuops::transitions {
 [[nodiscard]] std::string plan_json(const vgpualloc::plan::gpu_layouts& states,
                                     const std::optional<vgpualloc::plan::layout_plan>& plan);
 
-/// Seconds of a duration.
-[[nodiscard]] double seconds_of(vgpualloc::ticks time);
-
 } // namespace vgpuops::transitions

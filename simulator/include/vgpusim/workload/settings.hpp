@@ -96,10 +96,6 @@ struct run_setting {
 /// Error unknown_name, which lists the settings that there are.
 [[nodiscard]] vgpualloc::error unknown_setting(std::string where, std::string_view name);
 
-/// What is wrong with a setting or a flag, which has no place in a file.
-[[nodiscard]] vgpualloc::error setting_error(vgpualloc::error_code code, std::string field, std::string value,
-                                             std::string expectation);
-
 /// Error malformed, or missing where the value is empty.
 [[nodiscard]] vgpualloc::error bad_setting(std::string_view key, std::string_view value, const char* expectation);
 

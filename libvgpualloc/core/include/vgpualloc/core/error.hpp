@@ -23,13 +23,30 @@ enum class error_code {
 };
 
 /// One clear sentence for the user is made of the parts: "<where>: <field>: <problem>, got '<value>', expected
-/// <expected>".
+/// <expected>". Any of the texts may be empty; bad_value() and bad_input() make the errors that there are.
 struct error {
     error_code code = error_code::malformed;
-    std::string where;    ///< file:line, JSON pointer or command-line option; may be empty
-    std::string field;    ///< column, key or option name; may be empty
-    std::string value;    ///< the offending text; may be empty
-    std::string expected; ///< what would have been accepted, or what went wrong
+    std::string where = {};    ///< file:line, JSON pointer or command-line option
+    std::string field = {};    ///< column, key or option name
+    std::string value = {};    ///< the offending text
+    std::string expected = {}; ///< what would have been accepted
+    std::string problem = {};  ///< what went wrong, where that is more than a value that is not as expected
+
+    bool operator==(const error&) const = default;
+
+    /// This error of a place: `return unexpected(bad_value(…).at("node " + name))`.
+    [[nodiscard]] error at(std::string place) && {
+        where = std::move(place);
+        return std::move(*this);
+    }
+
+    /// What is wrong, without the place and the value: "missing; expected a name".
+    [[nodiscard]] std::string reason() const {
+        return problem + (problem.empty() || expected.empty() ? "" : "; expected ") + expected;
+    }
+
+    /// Adds something to the end of the sentence.
+    void add(std::string_view more) { (expected.empty() ? problem : expected) += more; }
 
     /// The one-line message: what in the input is not to reach a terminal is escaped
     /// (printable), overlong values are cut.
@@ -42,13 +59,28 @@ struct error {
             text += part;
         };
         add(field);
-        if (!value.empty()) {
-            const std::string_view shown = beginning_of(value, value_shown_max);
-            add("got '" + std::string{shown} + (shown.size() < value.size() ? "…'" : "'"));
+        if (value.empty()) {
+            add(reason());
+            return printable(text);
         }
-        if (!expected.empty()) text += value.empty() ? (text.empty() ? "" : ": ") + expected : ", expected " + expected;
+        const std::string_view shown = beginning_of(value, value_shown_max);
+        add(problem + (problem.empty() ? "got '" : ", got '") + std::string{shown} +
+            (shown.size() < value.size() ? "…'" : "'"));
+        if (!expected.empty()) text += ", expected " + expected;
         return printable(text);
     }
 };
+
+/// A value that is not as it should be: "<field>: got '<value>', expected <expected>".
+[[nodiscard]] inline error bad_value(error_code code, std::string_view field, std::string_view value,
+                                     std::string expected) {
+    return {.code = code, .field = std::string{field}, .value = std::string{value}, .expected = std::move(expected)};
+}
+
+/// What is wrong where there is no value to quote: "<field>: <problem>", or "<field>: <problem>; expected <expected>".
+[[nodiscard]] inline error bad_input(error_code code, std::string_view field, std::string problem,
+                                     std::string expected = {}) {
+    return {.code = code, .field = std::string{field}, .expected = std::move(expected), .problem = std::move(problem)};
+}
 
 } // namespace vgpualloc

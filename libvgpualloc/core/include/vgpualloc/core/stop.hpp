@@ -27,11 +27,7 @@ public:
 
     /// What a call that ends early returns.
     [[nodiscard]] static error stopped() {
-        return {.code = error_code::stopped,
-                .where = "",
-                .field = "",
-                .value = "",
-                .expected = "stopped by the caller before it was done"};
+        return bad_input(error_code::stopped, "", "stopped by the caller before it was done");
     }
 
 private:

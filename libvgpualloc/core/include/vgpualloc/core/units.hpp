@@ -52,6 +52,10 @@ inline constexpr ticks ticks_per_second{1'000'000};
 inline constexpr milli_gpu whole_gpu{1000};
 inline constexpr core_percent whole_compute{100};
 
+[[nodiscard]] constexpr double seconds_of(ticks time) noexcept {
+    return static_cast<double>(time.count()) / static_cast<double>(ticks_per_second.count());
+}
+
 inline constexpr std::int64_t bytes_per_mib = std::int64_t{1} << 20U;
 [[nodiscard]] constexpr bytes to_bytes(mib amount) noexcept { return bytes{amount.count() * bytes_per_mib}; }
 /// Whole MiB in an amount that is not negative, a part of one left out.

@@ -65,6 +65,8 @@ struct mig_transition_options {
     /// Whether a pod may wait on the host while its old instance makes room for its new one. Without it a pod's new
     /// instance exists before it leaves the old one, so a cycle needs a spare place and costs one move more.
     bool may_wait = false;
+    /// The fewest moves, and among plans with so few the cheapest, instead of the cheapest of all.
+    bool fewest_moves = false;
 
     bool operator==(const mig_transition_options&) const = default;
 };
@@ -102,11 +104,11 @@ public:
     [[nodiscard]] ticks move_cost(std::size_t profile) const noexcept { return move_costs_[profile]; }
 
     /// The cheapest way to a free instance at one of the places `wanted` (states().places_of(profile), or fewer of
-    /// them), or none if there is none. Of ways that cost the same: at every step the one earlier in this order,
-    /// restore, destroy, create, move, save; of creations the one that leaves the most further places; then the lowest
-    /// place. So a pod stops as late as the cheapest way allows. Errors: mismatch, if `live.instances` is not legal, or
-    /// busy or pinned ones are not among those they have to be; out_of_range for moves_max below 0 or above
-    /// moves_max_max.
+    /// them), or the cheapest with the fewest moves, or none if there is none. Of ways that cost the same: at every
+    /// step the one earlier in this order, restore, destroy, create, move, save; of creations the one that leaves the
+    /// most further places; then the lowest place. So a pod stops as late as the cheapest way allows. Errors: mismatch,
+    /// if `live.instances` is not legal, or busy or pinned ones are not among those they have to be; out_of_range for
+    /// moves_max below 0 or above moves_max_max.
     [[nodiscard]] expected<std::optional<mig_transition>> plan(const mig_live_state& live, mig_places wanted,
                                                                const mig_transition_options& options = {});
 

@@ -34,8 +34,7 @@ struct transition_request {
     std::string want{};               ///< PROFILE or PROFILE@START: a free instance of it
     std::vector<std::string> group{}; ///< PROFILE=COUNT: exactly the instances of another geometry group
     bool anew = false;                ///< of a group: nothing of the old one stays
-    bool fewest_moves = false;        ///< of `want`, which is a profile: the fewest moves instead of the fewest seconds
-    mig_transition_options moving{};  ///< of `want`
+    mig_transition_options moving{};  ///< of `want`, which is a profile where the fewest moves are wanted
     /// Places that pods were given and whose instances do not exist yet. An instance that `want` gives by its profile
     /// is another one, and all of these can be made beside it.
     mig_places promised = 0;
