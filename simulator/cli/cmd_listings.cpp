@@ -25,7 +25,11 @@ using listing = std::vector<std::pair<std::string, std::string>>;
 
 listing policies() {
     listing list;
-    for (const auto& entry : vgpualloc::all_policies()) list.emplace_back(entry.name, entry.summary);
+    for (const auto& entry : vgpualloc::all_policies()) {
+        std::string summary{entry.summary};
+        if (!entry.advice.empty()) summary.append(": ").append(entry.advice);
+        list.emplace_back(entry.name, std::move(summary));
+    }
     list.emplace_back(vgpusim::volcano_policy, vgpusim::volcano_summary);
     list.emplace_back("weighted:NAME=WEIGHT,…", "sum of the named policies' scores, each times its weight");
     return list;

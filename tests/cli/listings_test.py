@@ -120,6 +120,13 @@ class ListingsTest(CliTest):
             self.assertIn(name, named)
         self.assertTrue(any(name.startswith("weighted:") for name in named))
 
+    def test_policies_say_which_one_to_take_and_which_are_baselines(self):
+        summaries = dict(line.split(maxsplit=1) for line in self.vgpusim("policies").stdout.splitlines())
+        self.assertEqual(sorted(name for name, summary in summaries.items() if summary.endswith("a baseline, to compare with")),
+                         ["fgd_literal", "fgd_stranded", "first_fit", "mcc", "mecc", "mfi", "worst_fit"])
+        self.assertEqual(sorted(name for name, summary in summaries.items() if ": take it if" in summary or ": start with it" in summary),
+                         ["dual_price", "fgd", "ssp"])
+
     def test_modes(self):
         named = self.names("modes")
         for name in ("exclusive", "hami_core"):

@@ -27,25 +27,29 @@ inline constexpr std::array native_policies{
         "node with the least idle device capacity left over, then device with the least left over"),
     make_policy_entry<policies::binpack>("fullest node first, then fullest device: keeps whole nodes free"),
     make_policy_entry<policies::dual_price>(
-        "node and device that lose the least of what rests are worth, as far as the node's CPU can use them"),
-    make_policy_entry<policies::fgd>("node and device where fragmentation grows least (exact score)"),
+        "node and device that lose the least of what rests are worth, as far as the node's CPU can use them",
+        "take it if CPU runs out before GPUs do, or if pods fill the cluster or queue for it"),
+    make_policy_entry<policies::fgd>("node and device where fragmentation grows least (exact score)", "start with it"),
     make_policy_entry<policies::fgd_literal>(
-        "node and device where free units grow least that a typical request can no longer get at"),
+        "node and device where free units grow least that a typical request can no longer get at", a_baseline),
     make_policy_entry<policies::fgd_stranded>(
-        "node and device where units grow least that would stay free if as many typical requests as fit came"),
-    make_policy_entry<policies::first_fit>("the first node that fits, then its first device"),
+        "node and device where units grow least that would stay free if as many typical requests as fit came",
+        a_baseline),
+    make_policy_entry<policies::first_fit>("the first node that fits, then its first device", a_baseline),
     make_policy_entry<policies::keep_idle>(
         "devices in use before idle ones: a price for opening one, in weighted sums"),
-    make_policy_entry<policies::mcc>("node and device that lose the fewest free starts of MIG profiles"),
+    make_policy_entry<policies::mcc>("node and device that lose the fewest free starts of MIG profiles", a_baseline),
     make_policy_entry<policies::mecc>(
-        "node and device that lose the fewest places for typical requests, by how frequent they are"),
-    make_policy_entry<policies::mfi>("node and device where units of blocked starts of MIG profiles grow least"),
+        "node and device that lose the fewest places for typical requests, by how frequent they are", a_baseline),
+    make_policy_entry<policies::mfi>("node and device where units of blocked starts of MIG profiles grow least",
+                                     a_baseline),
     make_policy_entry<policies::random>("a node that fits, then a device that fits, drawn uniformly"),
     make_policy_entry<policies::spread>("emptiest node first, then emptiest device: keeps neighbours apart"),
     make_policy_entry<policies::ssp>(
-        "node and device that lose the least in places for requests, each worth what it is scarce (learned demand)"),
+        "node and device that lose the least in places for requests, each worth what it is scarce (learned demand)",
+        "take it if GPUs are cut by MIG and pods that do not fit are lost"),
     make_policy_entry<policies::worst_fit>(
-        "node with the most idle device capacity left over, then device with the most left over"),
+        "node with the most idle device capacity left over, then device with the most left over", a_baseline),
 };
 
 } // namespace vgpualloc

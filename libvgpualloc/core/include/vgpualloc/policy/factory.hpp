@@ -33,19 +33,27 @@ struct policy_entry {
     std::string_view name;
     std::string_view summary; ///< one sentence for lists
     std::unique_ptr<policy> (*make)(const policy_parameters& parameters);
+    std::string_view advice = {}; ///< when to take it, or that it is a baseline; docs/policies.md says why
 };
+
+/// The advice on policies that are there to compare with.
+inline constexpr std::string_view a_baseline = "a baseline, to compare with";
 
 /// The entry of a policy class, which is named<> and constructed from policy_parameters or nothing.
 template <class Policy>
-[[nodiscard]] constexpr policy_entry make_policy_entry(std::string_view summary) {
-    return {.name = Policy::id, .summary = summary, .make = [](const policy_parameters& parameters) {
-                if constexpr (std::is_constructible_v<Policy, const policy_parameters&>) {
-                    return std::unique_ptr<policy>{std::make_unique<Policy>(parameters)};
-                } else {
-                    static_cast<void>(parameters);
-                    return std::unique_ptr<policy>{std::make_unique<Policy>()};
-                }
-            }};
+[[nodiscard]] constexpr policy_entry make_policy_entry(std::string_view summary, std::string_view advice = {}) {
+    return {.name = Policy::id,
+            .summary = summary,
+            .make =
+                [](const policy_parameters& parameters) {
+                    if constexpr (std::is_constructible_v<Policy, const policy_parameters&>) {
+                        return std::unique_ptr<policy>{std::make_unique<Policy>(parameters)};
+                    } else {
+                        static_cast<void>(parameters);
+                        return std::unique_ptr<policy>{std::make_unique<Policy>()};
+                    }
+                },
+            .advice = advice};
 }
 
 } // namespace vgpualloc
