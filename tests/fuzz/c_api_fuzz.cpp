@@ -9,10 +9,18 @@
 
 #include "vgpualloc/c_api.h"
 
+#include "c_api_calls.hpp"
+
 namespace {
 
 using fuzzing::byte_reader;
 using fuzzing::require;
+
+template <auto Function, class... Arguments>
+auto call(Arguments... arguments) {
+    ++fuzzing::calls_of_c_api;
+    return Function(arguments...);
+}
 
 constexpr std::size_t nodes = 4;
 constexpr std::size_t pods = 6;
@@ -56,7 +64,7 @@ std::string draw_pod(byte_reader& bytes, std::size_t number) {
 
 /// A status of a call that may fail: it has a name, and a failure has words.
 vga_status checked(vga_status status, const vga_text& why) {
-    require(std::strncmp(vga_status_name(status), "VGA_", 4) == 0, "a status has a name");
+    require(std::strncmp(call<vga_status_name>(status), "VGA_", 4) == 0, "a status has a name");
     require(status != VGA_INTERNAL && status != VGA_OUT_OF_MEMORY, "the library has no fault");
     require((status == VGA_OK) == (why.length == 0), "a failure has words, and nothing else has");
     return status;
@@ -71,9 +79,9 @@ public:
             vga_options options{};
             options.struct_size = sizeof options;
             options.policy = bytes.one_of(policies);
-            if (checked(vga_cluster_new(&options, &cluster, why()), why_) != VGA_OK) {
+            if (checked(call<vga_cluster_new>(&options, &cluster, why()), why_) != VGA_OK) {
                 require(cluster == nullptr, "a cluster that was not made is NULL");
-                require(vga_cluster_new(nullptr, &cluster, why()) == VGA_OK, "the defaults are good");
+                require(call<vga_cluster_new>(nullptr, &cluster, why()) == VGA_OK, "the defaults are good");
             }
         }
         for (std::size_t n = 0; n < nodes; ++n) tell(draw_node(bytes_, n));
@@ -82,7 +90,7 @@ public:
     session(const session&) = delete;
     session& operator=(const session&) = delete;
     ~session() {
-        for (vga_cluster* const cluster : clusters_) vga_cluster_free(cluster);
+        for (vga_cluster* const cluster : clusters_) call<vga_cluster_free>(cluster);
     }
 
     void step() {
@@ -97,42 +105,42 @@ public:
             tell(draw_pod(bytes_, bytes_.below(pods)));
             break;
         case 2:
-            checked(vga_remove_node(main(), node_name(where).c_str(), why()), why_);
+            checked(call<vga_remove_node>(main(), node_name(where).c_str(), why()), why_);
             break;
         case 3:
-            checked(vga_remove_pod(main(), uid.c_str(), why()), why_);
+            checked(call<vga_remove_pod>(main(), uid.c_str(), why()), why_);
             break;
         case 4:
         case 5:
         case 6:
-            checked(vga_reserve(main(), uid.c_str(), where, &answer, why()), why_);
+            checked(call<vga_reserve>(main(), uid.c_str(), where, &answer, why()), why_);
             break;
         case 7:
-            checked(vga_commit(main(), uid.c_str(), why()), why_);
+            checked(call<vga_commit>(main(), uid.c_str(), why()), why_);
             break;
         case 8:
-            checked(vga_rollback(main(), uid.c_str(), why()), why_);
+            checked(call<vga_rollback>(main(), uid.c_str(), why()), why_);
             break;
         case 9:
-            checked(vga_release(main(), uid.c_str(), why()), why_);
+            checked(call<vga_release>(main(), uid.c_str(), why()), why_);
             break;
         case 10:
-            checked(vga_suspend(main(), uid.c_str(), why()), why_);
+            checked(call<vga_suspend>(main(), uid.c_str(), why()), why_);
             break;
         case 11:
-            checked(vga_resume(main(), uid.c_str(), why()), why_);
+            checked(call<vga_resume>(main(), uid.c_str(), why()), why_);
             break;
         case 12:
-            checked(vga_begin_trial(main(), why()), why_);
+            checked(call<vga_begin_trial>(main(), why()), why_);
             break;
         case 13:
-            checked(vga_end_trial(main(), bytes_.chance(3) ? 1 : 0, why()), why_);
+            checked(call<vga_end_trial>(main(), bytes_.chance(3) ? 1 : 0, why()), why_);
             break;
         case 14:
-            checked(vga_swap(clusters_[0], clusters_[bytes_.chance(8) ? 0 : 1], why()), why_);
+            checked(call<vga_swap>(clusters_[0], clusters_[bytes_.chance(8) ? 0 : 1], why()), why_);
             break;
         case 15:
-            checked(vga_learn_workload(main(), nullptr, why()), why_);
+            checked(call<vga_learn_workload>(main(), nullptr, why()), why_);
             break;
         case 16:
             configure();
@@ -171,7 +179,7 @@ private:
     void tell(const std::string& object) {
         vga_upserted done{};
         done.struct_size = sizeof done;
-        const vga_status status = vga_upsert(main(), object.data(), object.size(), &done, why());
+        const vga_status status = call<vga_upsert>(main(), object.data(), object.size(), &done, why());
         checked(status, why_);
         require(done.changed + done.outdated <= done.objects, "objects are new, or older, or neither");
     }
@@ -180,7 +188,7 @@ private:
         options.struct_size = sizeof options;
         options.device_config = bytes_.chance(2) ? "nvidia: {knownMigGeometries: []}" : nullptr;
         options.policy = bytes_.chance(4) ? "none" : "fgd";
-        checked(vga_configure(main(), &options, why()), why_);
+        checked(call<vga_configure>(main(), &options, why()), why_);
     }
     /// A text has its length, and is whole or not there.
     template <class Ask>
@@ -199,13 +207,13 @@ private:
         }
     }
     void read_texts(const std::string& uid) {
-        read_text([&](vga_text* text) { return vga_metrics(main(), text); });
-        read_text([&](vga_text* text) { return vga_warnings(main(), text); });
-        read_text([&](vga_text* text) { return vga_explain(main(), uid.c_str(), text, nullptr); });
-        read_text([&](vga_text* text) { return vga_annotations(main(), uid.c_str(), 17, text, nullptr); });
+        read_text([&](vga_text* text) { return call<vga_metrics>(main(), text); });
+        read_text([&](vga_text* text) { return call<vga_warnings>(main(), text); });
+        read_text([&](vga_text* text) { return call<vga_explain>(main(), uid.c_str(), text, nullptr); });
+        read_text([&](vga_text* text) { return call<vga_annotations>(main(), uid.c_str(), 17, text, nullptr); });
         std::uint32_t limit = 0;
         std::uint64_t version = 0;
-        read_text([&](vga_text* text) { return vga_node_names(main(), &limit, &version, text); });
+        read_text([&](vga_text* text) { return call<vga_node_names>(main(), &limit, &version, text); });
     }
     [[nodiscard]] std::string device_name(std::size_t node) {
         return "GPU-" + node_name(node) + "-" + std::to_string(1 + bytes_.below(4));
@@ -213,9 +221,9 @@ private:
     void set_service(std::uint32_t where) {
         const std::string device = device_name(where);
         const auto service = static_cast<std::uint32_t>(bytes_.below(5));
-        const vga_status set = checked(vga_set_service(main(), where, device.c_str(), service, why()), why_);
+        const vga_status set = checked(call<vga_set_service>(main(), where, device.c_str(), service, why()), why_);
         vga_service now = VGA_IN_SERVICE;
-        const vga_status read = vga_get_service(main(), where, device.c_str(), &now, nullptr);
+        const vga_status read = call<vga_get_service>(main(), where, device.c_str(), &now, nullptr);
         require(set != VGA_OK || read == VGA_OK, "a device that was ordered something is there");
         const bool is_order = service == VGA_DRAINING || service == VGA_RECONFIGURING;
         require(set != VGA_OK || !is_order || now != VGA_IN_SERVICE, "a device that was ordered out takes nothing new");
@@ -229,7 +237,8 @@ private:
         const std::size_t count = bytes_.below(4);
         const std::size_t busy = bytes_.below(3);
         const std::string device = device_name(where);
-        checked(vga_note_layout(main(), where, device.c_str(), instances.data(), count, instances.data(), busy, why()),
+        checked(call<vga_note_layout>(main(), where, device.c_str(), instances.data(), count, instances.data(), busy,
+                                      why()),
                 why_);
     }
     /// Plans a layout, and carries out some of its steps, or other ones.
@@ -248,8 +257,8 @@ private:
         std::size_t count = 0;
         int found = 0;
         const vga_status planned =
-            checked(vga_plan_layout(main(), where, device.c_str(), &request, steps.data(), sizeof steps[0],
-                                    bytes_.chance(8) ? 1 : steps.size(), &count, &found, why()),
+            checked(call<vga_plan_layout>(main(), where, device.c_str(), &request, steps.data(), sizeof steps[0],
+                                          bytes_.chance(8) ? 1 : steps.size(), &count, &found, why()),
                     why_);
         if (planned != VGA_OK) return;
         require(found != 0 || count == 0, "where there is no way there are no steps");
@@ -259,20 +268,21 @@ private:
             if (!in_order && bytes_.chance(4)) step.start = static_cast<std::uint32_t>(bytes_.below(9));
             const int done = bytes_.chance(6) ? 0 : 1;
             const vga_status noted =
-                checked(vga_note_step(main(), where, device.c_str(), &step, sizeof step, done, why()), why_);
+                checked(call<vga_note_step>(main(), where, device.c_str(), &step, sizeof step, done, why()), why_);
             require(!in_order || noted == VGA_OK, "a plan can be carried out step by step");
             if (done == 0 && noted == VGA_OK) {
-                require(vga_note_step(main(), where, device.c_str(), &step, sizeof step, 1, nullptr) == VGA_WRONG_STATE,
+                require(call<vga_note_step>(main(), where, device.c_str(), &step, sizeof step, 1, nullptr) ==
+                            VGA_WRONG_STATE,
                         "after a step has failed nothing is known");
                 return;
             }
         }
         if (!in_order || found == 0) return;
-        require(vga_plan_layout(main(), where, device.c_str(), &request, steps.data(), sizeof steps[0], steps.size(),
-                                &count, &found, nullptr) == VGA_OK &&
+        require(call<vga_plan_layout>(main(), where, device.c_str(), &request, steps.data(), sizeof steps[0],
+                                      steps.size(), &count, &found, nullptr) == VGA_OK &&
                     found == 1 && (count == 0 || request.anew != 0),
                 "what was carried out is there");
-        read_text([&](vga_text* text) { return vga_layout(main(), where, device.c_str(), text, nullptr); });
+        read_text([&](vga_text* text) { return call<vga_layout>(main(), where, device.c_str(), text, nullptr); });
     }
     void plan_room(const std::string& uid) {
         vga_room_options options{};
@@ -283,17 +293,19 @@ private:
         options.move_bare_pods = 1;
         std::string room(1U << 14U, '\0');
         vga_text text{.data = room.data(), .capacity = room.size(), .length = 0};
-        checked(vga_plan_room(main(), uid.c_str(), &options, &text, why()), why_);
+        checked(call<vga_plan_room>(main(), uid.c_str(), &options, &text, why()), why_);
     }
     void choose(const std::string& uid) {
         const std::array<std::uint32_t, 3> candidates{0, 1, static_cast<std::uint32_t>(bytes_.below(nodes + 1))};
         std::uint32_t chosen = 0;
         int found = 0;
-        if (vga_choose(main(), uid.c_str(), candidates.data(), candidates.size(), &chosen, &found, why()) != VGA_OK)
+        if (call<vga_choose>(main(), uid.c_str(), candidates.data(), candidates.size(), &chosen, &found, why()) !=
+            VGA_OK)
             return;
         vga_answer answer{};
         if (found != 0)
-            require(vga_ask_node(main(), uid.c_str(), chosen, &answer, nullptr) == VGA_OK && answer.reason == VGA_FITS,
+            require(call<vga_ask_node>(main(), uid.c_str(), chosen, &answer, nullptr) == VGA_OK &&
+                        answer.reason == VGA_FITS,
                     "a pod fits where it goes");
     }
     /// All nodes at once, one by one, and as if nobody had anything.
@@ -302,10 +314,10 @@ private:
         std::array<vga_answer, 2 * nodes> empty{};
         std::size_t count = 0;
         std::size_t count_empty = 0;
-        const vga_status asked =
-            checked(vga_evaluate(main(), uid.c_str(), VGA_WITH_NUMBERS, all.data(), all.size(), &count, why()), why_);
-        const vga_status asked_empty =
-            checked(vga_evaluate_empty(main(), uid.c_str(), empty.data(), empty.size(), &count_empty, why()), why_);
+        const vga_status asked = checked(
+            call<vga_evaluate>(main(), uid.c_str(), VGA_WITH_NUMBERS, all.data(), all.size(), &count, why()), why_);
+        const vga_status asked_empty = checked(
+            call<vga_evaluate_empty>(main(), uid.c_str(), empty.data(), empty.size(), &count_empty, why()), why_);
         require(asked == asked_empty && count == count_empty, "both questions can be asked, or none");
         if (asked != VGA_OK) return;
         std::array<std::string, pods> uids;
@@ -318,13 +330,13 @@ private:
             const auto where = static_cast<std::uint32_t>(n);
             vga_answer one{};
             vga_answer without{};
-            const vga_status there = vga_ask_node(main(), uid.c_str(), where, &one, nullptr);
+            const vga_status there = call<vga_ask_node>(main(), uid.c_str(), where, &one, nullptr);
             require(all[n].reason == one.reason, "a node has one answer");
             if (there != VGA_OK) continue;
             require(all[n].wanted == one.wanted && all[n].available == one.available && all[n].rank == one.rank,
                     "with the same numbers");
-            require(vga_ask_without(main(), uid.c_str(), where, others.data(), others.size(), &without, nullptr) ==
-                        VGA_OK,
+            require(call<vga_ask_without>(main(), uid.c_str(), where, others.data(), others.size(), &without,
+                                          nullptr) == VGA_OK,
                     "what can be asked can be asked without others");
             require(empty[n].reason == without.reason && empty[n].wanted == without.wanted &&
                         empty[n].available == without.available && empty[n].compromise == without.compromise,
@@ -337,12 +349,12 @@ private:
         vga_text names{.data = letters.data(), .capacity = letters.size(), .length = 0};
         std::uint32_t limit = 0;
         std::uint64_t version = 0;
-        require(vga_node_names(main(), &limit, &version, &names) == VGA_OK, "all names can be read");
+        require(call<vga_node_names>(main(), &limit, &version, &names) == VGA_OK, "all names can be read");
         const char* next = letters.data();
         for (std::uint32_t n = 0; n < limit; ++n) {
             std::array<char, 64> alone{};
             vga_text name{.data = alone.data(), .capacity = alone.size(), .length = 0};
-            const vga_status status = vga_node_name(main(), n, &name);
+            const vga_status status = call<vga_node_name>(main(), n, &name);
             require((status == VGA_OK) == (*next != '\0'), "a number without a node has an empty name");
             require(status != VGA_OK || std::strcmp(next, alone.data()) == 0, "a node has one name");
             next += std::strlen(next) + 1;
@@ -357,6 +369,8 @@ private:
 };
 
 } // namespace
+
+std::uint64_t fuzzing::calls_of_c_api = 0;
 
 void fuzzing::fuzz(std::string_view input) {
     byte_reader bytes{input};
