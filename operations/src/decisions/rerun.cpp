@@ -57,7 +57,13 @@ expected<void> rerun::apply(const log_event& event, const live_cluster& live) {
     case event_kind::decide:
     case event_kind::refuse: {
         followed_pod& pod = follow(event);
-        if (cluster_->state_of(event.uid) == live_pod_state::waiting) attempt(event.uid, pod, live);
+        if (cluster_->state_of(event.uid) != live_pod_state::waiting) break;
+        if (event.kind == event_kind::refuse && any_suspended(live)) {
+            wait(event.uid, pod); // the live one keeps the suspended pods, so what they had is not to be had here
+            freed_ = true;
+        } else {
+            attempt(event.uid, pod, live);
+        }
         break;
     }
     default:
@@ -173,8 +179,12 @@ rerun::followed_pod& rerun::follow(const log_event& event) {
 void rerun::attempt(const std::string& uid, followed_pod& pod, const live_cluster& live) {
     if (place(uid, pod, live)) {
         stop_waiting(pod);
-        return;
+    } else {
+        wait(uid, pod);
     }
+}
+
+void rerun::wait(const std::string& uid, followed_pod& pod) {
     pod.fate.waited = true;
     pod.fate.node.clear(); // of a decision that was given back
     if (pod.turn != 0) return;

@@ -35,7 +35,8 @@ struct pod_fate {
 
 /// Pods that the log decides or refuses wait here from the first time that they fit nowhere, and are tried again, in
 /// that order, when something was given back or nodes have changed; not while one is suspended, because what it had is
-/// not free, and after a restart not before the first decision, because until then not all objects are told.
+/// not free (one that the log refuses then waits without a try), and after a restart not before the first decision,
+/// because until then not all objects are told.
 ///
 /// A pod whose object shows the live scheduler's decision is told with the decision made here in its place: what its
 /// object would say if this scheduler had run. Pods that the log never decides or refuses keep what their objects say.
@@ -68,6 +69,7 @@ private:
     [[nodiscard]] static vgpualloc::kube::manifest as_decided_here(const followed_pod& pod);
     followed_pod& follow(const log_event& event);
     void attempt(const std::string& uid, followed_pod& pod, const vgpualloc::live_cluster& live);
+    void wait(const std::string& uid, followed_pod& pod);
     [[nodiscard]] bool place(const std::string& uid, followed_pod& pod, const vgpualloc::live_cluster& live);
     void call(const log_event& event, const vgpualloc::live_cluster& live);
     void take_back(const std::string& uid);

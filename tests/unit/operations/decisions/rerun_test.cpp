@@ -196,6 +196,17 @@ TEST(decision_rerun, nothing_that_waits_takes_the_place_of_a_pod_that_is_suspend
     EXPECT_FALSE(replayed.other().book().is_overcommitted(vgpualloc::node_index{0U}, vgpualloc::device_index{0U}));
 }
 
+TEST(decision_rerun, what_the_log_refuses_does_not_take_the_place_of_a_pod_that_is_suspended) {
+    hand_log log;
+    log.start().node("a").pod("old", 30000, "a", "Running").pod("q", 15000);
+    log.call("suspend", "old").refuse("q").call("resume", "old");
+    rerun_of kept{log.text(), policy("spread")};
+    EXPECT_THAT(words(kept.run()), ElementsAre("ns/q - - waits"));
+    EXPECT_EQ(kept.used("a"), 30000);
+    log.node("b"); // where it fits
+    EXPECT_THAT(words(rerun_of{log.text(), policy("spread")}.run()), ElementsAre("ns/q - b"));
+}
+
 TEST(decision_rerun, a_restart_finds_what_was_decided_here) {
     hand_log log;
     log.start().node("a").node("b").pod("p", 10000).pod("q", 10000).pod("l", 40000).pod("r", 5000);
