@@ -17,13 +17,12 @@ constexpr std::string_view curves_left_out = "<p class=\"card note\">The curves 
                                              "built without dygraphs, which draws them. "
                                              "The numbers are in the tables below and in timeseries.csv.</p>\n";
 
-/// A minified file without its last line that names a source map: a browser's tools would look for that file.
+/// A minified file without its last line if that names a source map: a browser's tools would look for that file.
 std::string_view without_source_map(std::string_view file) {
-    for (const std::string_view mark : {"//# sourceMappingURL", "/*# sourceMappingURL"}) {
-        const auto at = file.rfind(mark);
-        if (at != std::string_view::npos) file = file.substr(0, at);
-    }
-    return file;
+    const auto start = file.rfind('\n', file.find_last_not_of('\n')) + 1; // 0 where there is one line
+    const std::string_view last = file.substr(start);
+    const bool names_one = last.starts_with("//# sourceMappingURL") || last.starts_with("/*# sourceMappingURL");
+    return names_one ? file.substr(0, start) : file;
 }
 
 void append_title(std::string& out, const std::vector<std::string>& labels) {
