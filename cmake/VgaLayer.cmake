@@ -8,6 +8,7 @@ option(VGA_INSTALLED_LAYERS "Take lower layers from an installed package instead
 option(VGA_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
 option(VGA_VERIFY_EACH_STEP "Check the invariants after every ledger operation" OFF)
 option(VGA_COVERAGE "Instrument for gcov" OFF)
+set(VGA_OPTIMIZED_LAYERS "" CACHE STRING "Layers that are optimised where the rest is not, as tests spend their time there")
 set(VGA_SANITIZE "" CACHE STRING "Semicolon list of sanitizers, e.g. address;undefined")
 
 get_filename_component(vga_root ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
@@ -43,6 +44,9 @@ function(vga_layer name)
   # In position-independent code g++ inlines no function that another library might replace at load time; none may here.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
   target_link_libraries(${target} PUBLIC ${links})
+  if(name IN_LIST VGA_OPTIMIZED_LAYERS)
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
   vga_use_options(${target})
   set_property(GLOBAL APPEND PROPERTY VGA_LAYERS ${target})
   if(VGA_INSTALL)

@@ -8,6 +8,10 @@ target_compile_options(vga_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(vga_options INTERFACE -Wno-restrict)
 endif()
+# The buffer of std::stable_sort, which libstdc++ itself takes, is deprecated in it.
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(vga_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>)
+endif()
 if(VGA_WARNINGS_AS_ERRORS)
   target_compile_options(vga_options INTERFACE -Werror)
 endif()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds up what scripts/test.sh ran and prints 'N passed, N failed, N skipped' as the last line.
+"""Adds up what scripts/test.sh ran: names the ten slowest tests, and prints 'N passed, N failed, N skipped' as the last line.
 
 Each argument is one outcome:
   ctest:NAME:EXIT:JUNIT   one ctest run and the JUnit file it wrote; a test that left a GoogleTest report gtest/TEST.xml
@@ -54,12 +54,24 @@ def cases_of(test, reports):
     return cases
 
 
+def tests_of(junit):
+    try:
+        return list(xml.parse(junit).iter("testcase"))
+    except (OSError, xml.ParseError):
+        return []
+
+
+def print_slowest(outcomes, shown=10):
+    """The tests of ctest that took longest, by the clock."""
+    runs = [outcome.split(":", 3) for outcome in outcomes if outcome.startswith("ctest:")]
+    times = [(float(test.get("time", 0)), f"{name}: {test.get('name')}") for _, name, _, junit in runs for test in tests_of(junit)]
+    if times:
+        print(f"  slowest: {', '.join(f'{test} {seconds:.0f} s' for seconds, test in sorted(times, reverse=True)[:shown])}")
+
+
 def count_ctest(name, status, junit):
     counts = Counter()
-    try:
-        tests = list(xml.parse(junit).iter("testcase"))
-    except (OSError, xml.ParseError):
-        tests = []
+    tests = tests_of(junit)
     cases = [case for test in tests for case in cases_of(test, Path(junit).parent / "gtest")]
     for case, result in cases:
         counts[result] += 1
@@ -91,6 +103,7 @@ def main():
     parser.add_argument("--exit", type=int, default=0)
     parser.add_argument("outcomes", nargs="*")
     arguments = parser.parse_args()
+    print_slowest(arguments.outcomes)
     total = sum((count(outcome) for outcome in arguments.outcomes), Counter())
     if total["failed"] == 0 and (arguments.exit != 0 or total["passed"] == 0):
         print(f"  failed: the script ended with {arguments.exit} before its tests did")

@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # Everything for the tests: packages, builds, the core's tests in a build that checks itself (address and
 # undefined-behaviour sanitizers, invariants after every step, line coverage), then all tests in release, then the fuzz
-# targets for 20 s each, then the adapters, then the C interface under ThreadSanitizer. The last line counts them all. With CI=true a warning is an error, and clang has to be there.
+# targets for 20 s each, then the adapters, then what threads share under ThreadSanitizer. The last line counts them all. With
+# CI=true a warning is an error, and clang has to be there.
 # Usage: scripts/test.sh [--quick]        --quick: the release build only
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# With the time since the start, which is what a slow machine asks for.
-say() { printf '== %d:%02d %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
+# cpu_minutes: those of all that this script started and that has ended (proc(5): cutime and cstime, in clock ticks).
+cpu_minutes() { awk -v second="$(getconf CLK_TCK)" '{ printf "%.1f", ($16 + $17) / second / 60 }' "/proc/$$/stat"; }
+
+# With the time since the start and the CPU time, which is what a slow machine asks for.
+say() { printf '== %d:%02d (%s CPU min) %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$(cpu_minutes)" "$*"; }
 
 quick=no
 case ${1:-} in
@@ -60,9 +64,10 @@ install_solver() {
 
 # The sanitizers and the counters share one build: each alone costs about as much to compile as both together.
 checked_stage() {
-    local preset failed=0
+    local preset compiler failed=0
     preset=$(strict checked)
     forget_coverage "$preset"
+    if compiler=$(quick_compiler); then local -x CXX=$compiler CC=${compiler/clang++/clang}; fi
     if stage "$preset" core_tests -L "$core_tests"; then
         outcome_of check "line coverage of libvgpualloc" coverage_gate "$preset" || failed=1
     else
@@ -107,8 +112,9 @@ adapters_stage() {
 # Under ThreadSanitizer: sixteen threads that ask a cluster through the C interface while others change it, and sixteen that
 # simulate.
 threads_stage() {
-    local preset failed=0
+    local preset compiler failed=0
     preset=$(strict threads)
+    if compiler=$(quick_compiler); then local -x CXX=$compiler CC=${compiler/clang++/clang}; fi
     outcome_of step "the $preset build" build "$preset" --target c_api_threads_test facade_threads_test || return 1
     say "testing $preset"
     # ThreadSanitizer of GCC 12 cannot start where a kernel spreads addresses widely, so they are not spread where that is allowed.
@@ -135,6 +141,7 @@ all_stages() {
 finish() {
     local status=$?
     trap - EXIT
+    say "all stages are done"
     python3 "$root/scripts/count_tests.py" --exit "$status" "${outcomes[@]}" || status=1
     exit "$status"
 }

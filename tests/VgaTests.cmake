@@ -21,6 +21,8 @@ function(vga_add_tests name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(ARG_LABELS STREQUAL "unit")
     target_compile_options(${name} PRIVATE -O0)
+  elseif(VGA_OPTIMIZED_LAYERS)
+    target_compile_options(${name} PRIVATE -O1)
   endif()
   # Nor do these: the library is compiled with them, and a null pointer ends a test in any case.
   if(VGA_SANITIZE MATCHES "undefined")

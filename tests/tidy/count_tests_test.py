@@ -20,9 +20,13 @@ FAILED = '<testcase name="f" status="fail"><failure message=""/></testcase>\n'
 NOT_BUILT = '<testcase name="n" status="notrun"><skipped message="Unable to find executable"/></testcase>\n'
 
 
+def printed(*arguments):
+    return subprocess.run([sys.executable, f"{ROOT}/scripts/count_tests.py", *arguments], capture_output=True, text=True,
+                          check=False)
+
+
 def count(*arguments):
-    result = subprocess.run([sys.executable, f"{ROOT}/scripts/count_tests.py", *arguments], capture_output=True,
-                            text=True, check=False)
+    result = printed(*arguments)
     return result.stdout.splitlines()[-1], result.returncode
 
 
@@ -45,6 +49,13 @@ class Counting(unittest.TestCase):
 
     def test_a_check_that_is_left_out_is_skipped(self):
         self.assertEqual(("1 passed, 0 failed, 1 skipped", 0), count("check:coverage:0", "skip:fuzz targets"))
+
+    def test_the_ten_slowest_are_named(self):
+        times = [3, 14, 15, 9, 26, 5, 35, 8, 97, 93, 2, 38]
+        cases = "".join(f'<testcase name="t{i}" status="run" time="{time}"/>\n' for i, time in enumerate(times))
+        slowest = printed(f"ctest:release:0:{self.junit(cases)}").stdout.splitlines()[0]
+        wanted = [f"release: t{times.index(time)} {time} s" for time in sorted(times, reverse=True)[:10]]
+        self.assertEqual("  slowest: " + ", ".join(wanted), slowest)
 
     def test_a_failure_is_counted_once(self):
         self.assertEqual(("2 passed, 1 failed, 3 skipped", 1),

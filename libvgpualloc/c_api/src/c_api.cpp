@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -135,7 +136,9 @@ const char* vga_status_name(vga_status status) {
     constexpr std::array<const char*, 10> names{
         "VGA_OK",          "VGA_BAD_ARGUMENT", "VGA_BAD_INPUT", "VGA_UNKNOWN_NODE",  "VGA_UNKNOWN_POD",
         "VGA_WRONG_STATE", "VGA_OUTDATED",     "VGA_TOO_SMALL", "VGA_OUT_OF_MEMORY", "VGA_INTERNAL"};
-    const auto position = static_cast<std::size_t>(status);
+    std::uint32_t position = 0; // a caller in C may hold any number in it, which no C++ enumeration may
+    static_assert(sizeof position == sizeof status);
+    std::memcpy(&position, &status, sizeof position);
     return position < names.size() ? names[position] : "unknown status";
 }
 

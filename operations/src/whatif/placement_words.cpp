@@ -26,14 +26,14 @@ void add_warnings(const std::vector<vgpualloc::error>& warnings, std::string& te
 }
 
 std::string share_words(const std::vector<explaining::explained_share>& shares) {
-    std::string words;
+    std::string text;
     for (const explaining::counted_share& alike : explaining::count_alike(shares)) {
         const auto& share = *alike.share;
-        words +=
-            fmt::format("{}{} {}", words.empty() ? "" : "; ",
+        text +=
+            fmt::format("{}{} {}", text.empty() ? "" : "; ",
                         share.uuid.empty() ? std::to_string(share.device) : share.uuid, explaining::words_of(alike));
     }
-    return words.empty() ? "no device" : words;
+    return text.empty() ? "no device" : text;
 }
 
 } // namespace vgpuops::whatif

@@ -356,8 +356,8 @@ std::optional<std::int64_t> parse_arrivals(std::string_view text) {
     return arrivals;
 }
 
-run_config with_settings(run_config config, const std::vector<std::pair<std::string, std::string>>& settings) {
-    for (const auto& [key, value] : settings) {
+run_config with_settings(run_config config, const std::vector<std::pair<std::string, std::string>>& changes) {
+    for (const auto& [key, value] : changes) {
         const auto taken = find_setting(key)->set(config, key, value);
         VGA_ASSERT(taken.has_value(), "settings of scenarios are checked when they are read");
     }

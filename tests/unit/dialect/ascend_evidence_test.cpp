@@ -66,7 +66,7 @@ void expect_as_loaded(const json& loaded, const dialects::node_reading& read) {
         EXPECT_EQ(have.memory.count(), devices[i]["memory"]);
         EXPECT_EQ(have.slots, devices[i]["number"]);
         EXPECT_EQ(have.cores.count(), devices[i]["cores"]);
-        EXPECT_EQ(have.model, devices[i]["type"]);
+        EXPECT_EQ(have.model, devices[i]["type"].get<std::string>());
         EXPECT_EQ(have.healthy, devices[i].value("health", false));
         EXPECT_EQ(have.link_group, devices[i].value("network_id", -1));
     }
