@@ -115,7 +115,7 @@ bool some_sequence_helps(filled_cluster& in, std::int64_t moves, std::int64_t& t
             RC_ASSERT(in.book.release(entry.pod).has_value());
             booking moved = now;
             moved.where = target;
-            RC_ASSERT(in.book.reserve(std::move(moved)).has_value() && in.book.commit(entry.pod).has_value());
+            RC_ASSERT((in.book.reserve(std::move(moved)).has_value() && in.book.commit(entry.pod).has_value()));
             if (some_sequence_helps(in, moves - 1, tries_left)) return true;
         }
     }
@@ -184,7 +184,7 @@ filled_cluster draw_filled(const bounds& most) {
         if (places.empty()) continue;
         const pod_id pod{result.requests.size()};
         const booking entry{.owner = pod, .cpu = request.cpu, .memory = request.memory, .where = one_of(places)};
-        RC_ASSERT(result.book.reserve(entry).has_value() && result.book.commit(pod).has_value());
+        RC_ASSERT((result.book.reserve(entry).has_value() && result.book.commit(pod).has_value()));
         result.requests.push_back(request);
     }
     for (std::size_t p = 0; p < result.requests.size(); ++p) {
@@ -212,7 +212,7 @@ void expect_carried_out(filled_cluster& in, const plan::move_plan& planned) {
     for (const plan::pod_move& move : planned.moves) {
         const booking now = in.book.booking_of(move.pod);
         const auto entry = std::ranges::find(in.movable, move.pod, &movable_pod::pod);
-        RC_ASSERT(entry != in.movable.end() && now.where == move.from);
+        RC_ASSERT((entry != in.movable.end() && now.where == move.from));
         const auto places = placements_there{in.book, *entry->request, any_compromise}.all();
         const bool is_offered = std::ranges::any_of(places, [&](const placement& where) {
             return where.node == move.to.node && where.shares.size() == move.to.shares.size();
@@ -224,10 +224,10 @@ void expect_carried_out(filled_cluster& in, const plan::move_plan& planned) {
         RC_ASSERT(in.book.reserve(copy).has_value());
         in.book.check();
         RC_ASSERT(violation(in.book) == "");
-        RC_ASSERT(in.book.rollback(spare_pod).has_value() && in.book.release(move.pod).has_value());
+        RC_ASSERT((in.book.rollback(spare_pod).has_value() && in.book.release(move.pod).has_value()));
         booking moved = now;
         moved.where = move.to;
-        RC_ASSERT(in.book.reserve(std::move(moved)).has_value() && in.book.commit(move.pod).has_value());
+        RC_ASSERT((in.book.reserve(std::move(moved)).has_value() && in.book.commit(move.pod).has_value()));
         RC_ASSERT(violation(in.book) == "");
     }
     booking placed = waiting;
@@ -274,7 +274,7 @@ TEST_P(defragment_property, small_plans_are_found_exactly_where_a_sequence_of_mo
             return;
         }
         RC_TAG(std::to_string(fewest));
-        RC_ASSERT(std::ssize(room->planned.moves) == fewest && room->fewest_moves);
+        RC_ASSERT((std::ssize(room->planned.moves) == fewest && room->fewest_moves));
         expect_carried_out(in, room->planned);
     });
 }
@@ -303,7 +303,7 @@ TEST_P(defragment_property, consolidation_empties_what_it_says_and_can_be_carrie
             booking moved = in.book.booking_of(move.pod);
             moved.where = move.to;
             RC_ASSERT(in.book.release(move.pod).has_value());
-            RC_ASSERT(in.book.reserve(std::move(moved)).has_value() && in.book.commit(move.pod).has_value());
+            RC_ASSERT((in.book.reserve(std::move(moved)).has_value() && in.book.commit(move.pod).has_value()));
         }
         RC_ASSERT(used_units() == before - result.emptied);
         RC_TAG(std::to_string(result.emptied));

@@ -19,11 +19,11 @@ void expect_sound(const ledger& book) {
         const auto states = book.devices(node_index{n});
         for (std::size_t d = 0; d < states.size(); ++d) {
             const device_spec& spec = book.nodes().spec_of(node_index{n}, device_index{d});
-            RC_ASSERT(states[d].memory >= mib{0} && states[d].memory <= spec.memory);
-            RC_ASSERT(states[d].cores >= core_percent{0} && states[d].cores <= spec.cores);
-            RC_ASSERT(states[d].slots >= 0 && states[d].slots <= spec.slots);
+            RC_ASSERT((states[d].memory >= mib{0} && states[d].memory <= spec.memory));
+            RC_ASSERT((states[d].cores >= core_percent{0} && states[d].cores <= spec.cores));
+            RC_ASSERT((states[d].slots >= 0 && states[d].slots <= spec.slots));
             const milli_gpu used = spec.mode->used(spec, states[d]);
-            RC_ASSERT(used >= milli_gpu{0} && used <= whole_gpu);
+            RC_ASSERT((used >= milli_gpu{0} && used <= whole_gpu));
         }
     }
 }
@@ -37,7 +37,7 @@ std::vector<booking> live_bookings(const ledger& book, std::uint32_t pods) {
 void expect_rebuilds(const world& in, const ledger& book, std::uint32_t pods, std::uint32_t salt) {
     const auto replayed = ledger::rebuild(in.owned, book.log());
     RC_ASSERT(replayed.has_value());
-    RC_ASSERT(replayed->same_use(book) && book.same_use(*replayed));
+    RC_ASSERT((replayed->same_use(book) && book.same_use(*replayed)));
     auto live = live_bookings(book, pods);
     rng{salt}.shuffle(live);
     const auto restarted = ledger::rebuild(book.nodes(), live);
@@ -61,8 +61,8 @@ void apply(const operation& what, const world& in, ledger& book, std::uint32_t& 
             RC_ASSERT(book.host(wanted.where.node).pods == before.hosts[wanted.where.node.at()].pods + 1);
         } else {
             RC_ASSERT(booked.error().code != rejection_code::none);
-            RC_ASSERT(booked.error().wanted > booked.error().available || booked.error().wanted == 0);
-            RC_ASSERT(use_of(book) == before && book.events().size() == events);
+            RC_ASSERT((booked.error().wanted > booked.error().available || booked.error().wanted == 0));
+            RC_ASSERT((use_of(book) == before && book.events().size() == events));
         }
         ++pods;
         return;
@@ -123,7 +123,7 @@ TEST(ledger_property, reserve_then_rollback_and_reserve_commit_release_restore_t
                 book.release(pod);
             }
             RC_ASSERT(use_of(book) == before);
-            RC_ASSERT(book.live_count() == live && !book.is_live(pod));
+            RC_ASSERT((book.live_count() == live && !book.is_live(pod)));
         }
     });
 }
@@ -159,8 +159,8 @@ void apply_with_claims(const operation& what, const world& in, ledger& book, std
         const std::uint32_t users = book.users_of(claim);
         const bool is_there = user.where.node == book.booking_of(claim).where.node;
         const auto booked = book.reserve(user);
-        RC_ASSERT(!booked || is_there);
-        RC_ASSERT(is_there || booked.error().code == rejection_code::claim_elsewhere);
+        RC_ASSERT((!booked || is_there));
+        RC_ASSERT((is_there || booked.error().code == rejection_code::claim_elsewhere));
         RC_ASSERT(book.users_of(claim) == users + (booked ? 1 : 0));
         if (booked && beside) RC_ASSERT(use_of(book).devices == before.devices);
         if (booked && what.salt % 2 == 0) RC_ASSERT(book.commit(pod).has_value());
@@ -172,7 +172,7 @@ void apply_with_claims(const operation& what, const world& in, ledger& book, std
         const std::uint32_t users = book.users_of(claim);
         const auto ended = book.is_committed(claim) ? book.release(claim) : book.rollback(claim);
         RC_ASSERT(ended.has_value() == (users == 0));
-        if (!ended) RC_ASSERT(ended.error().code == rejection_code::claim_in_use && use_of(book) == before);
+        if (!ended) RC_ASSERT((ended.error().code == rejection_code::claim_in_use && use_of(book) == before));
     }
 }
 
@@ -190,14 +190,14 @@ TEST(ledger_property, claims_are_counted_once_outlive_their_pods_and_can_be_rebu
                 apply_with_claims(what, in, book, tried);
                 book.check();
             }
-            RC_ASSERT(use_of(book) == before && book.live_count() == live);
+            RC_ASSERT((use_of(book) == before && book.live_count() == live));
             apply_with_claims(what, in, book, next);
             expect_sound(book);
         }
         const auto replayed = ledger::rebuild(in.owned, book.log());
-        RC_ASSERT(replayed.has_value() && replayed->same_use(book));
+        RC_ASSERT((replayed.has_value() && replayed->same_use(book)));
         const auto restarted = ledger::rebuild(book.nodes(), all_live(book, next));
-        RC_ASSERT(restarted.has_value() && use_of(*restarted) == use_of(book));
+        RC_ASSERT((restarted.has_value() && use_of(*restarted) == use_of(book)));
         for (const pod_id pod : book.live_pods()) {
             RC_ASSERT((book.is_committed(pod) ? book.release(pod) : book.rollback(pod)).has_value());
         }
@@ -253,10 +253,10 @@ TEST_P(mode_property, candidates_fit_and_undo_exactly_and_the_order_does_not_mat
                 const device_state after = mode->with(spec, state, part);
                 RC_ASSERT(after != state);
                 RC_ASSERT(mode->without(spec, after, part) == state);
-                RC_ASSERT(after.memory <= spec.memory && after.cores <= spec.cores && after.slots <= spec.slots);
+                RC_ASSERT((after.memory <= spec.memory && after.cores <= spec.cores && after.slots <= spec.slots));
                 RC_ASSERT(mode->used(spec, after) >= mode->used(spec, state));
                 RC_ASSERT(mode->used(spec, after) <= whole_gpu);
-                RC_ASSERT(mode->compromise(spec, wanted, part) == 0 || mode->may_compromise(wanted));
+                RC_ASSERT((mode->compromise(spec, wanted, part) == 0 || mode->may_compromise(wanted)));
             }
             if (parts.empty()) continue;
             taken.push_back(parts.front());

@@ -147,7 +147,7 @@ private:
             fitting.emplace_back(n);
         }
         const auto best = live_->choose(uid, fitting);
-        RC_ASSERT(best.has_value() && best->has_value() == !fitting.empty());
+        RC_ASSERT((best.has_value() && best->has_value() == !fitting.empty()));
         for (const node_index other : fitting) RC_ASSERT((*quick)[(*best)->at()].score >= (*quick)[other.at()].score);
     }
     /// As if nobody had anything: what each node says when it is asked without all pods that have something there.
@@ -195,7 +195,7 @@ private:
         for (std::int64_t i = number(0, 2); i > 0; --i)
             without.push_back("ns/" + live_pod_name(number(0, live_pods_max - 1)));
         const bool fits = live_->ask_without(uid, where, without).fits();
-        RC_ASSERT(fits || !live_->ask_node(uid, where).fits());
+        RC_ASSERT((fits || !live_->ask_node(uid, where).fits()));
         RC_ASSERT(all_answers() == before);
     }
     void suspend_and_resume(const std::string& uid) {

@@ -81,7 +81,7 @@ TEST(local_cluster_property, is_what_a_fresh_cluster_with_the_same_pods_is) {
                 RC_ASSERT(cluster->restore(node).has_value());
             } else if (kind == 5) {
                 const auto ordered = cluster->fail(node, node + "0"); // which need not be there
-                RC_ASSERT(ordered.has_value() || ordered.error().field == "uuid");
+                RC_ASSERT((ordered.has_value() || ordered.error().field == "uuid"));
             } else if (kind == 6) {
                 const auto attempt = cluster->begin_trial();
                 for (const std::string& pod : placed) RC_ASSERT(cluster->release(pod).has_value());

@@ -20,6 +20,8 @@ class Ban:
     allowed: tuple = field(default=())  # paths or folders that may
 
 
+BALANCED = r"(?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*?"
+
 BANS = [
     Ban("random", r"#\s*include\s*<random>", PRODUCT, "std distributions differ between libraries: core/rng.hpp"),
     Ban("std-random", r"\bstd::(?:\w+_distribution|shuffle|sample|mt19937(?:_64)?|default_random_engine)\b", PRODUCT,
@@ -40,6 +42,8 @@ BANS = [
     Ban("reduce", r"\bstd::(?:transform_)?reduce\b", PRODUCT, "its order is unspecified, so a sum may differ"),
     Ban("flags", r"-march=native|-ff" r"ast-math|-Ofast", EVERYWHERE, "moves floating-point results", code=False,
         allowed=("tests/tidy/", "docs/", "README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")),
+    Ban("both-sides", rf"\bRC_(?:ASSERT|PRE)(?:_FALSE)?\({BALANCED}(?:\|\||&&)", EVERYWHERE,
+        "rapidcheck takes an expression apart and then evaluates both sides of || and &&: put it in parentheses"),
     Ban("unfinished", r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X)\b", EVERYWHERE, "finish it or file an issue", code=False,
         allowed=("tests/tidy/selftest.py",)),
     Ban("outside", r"\.\./" r"shared\b|/work/" r"shared\b|/work/" r"main\b", EVERYWHERE,

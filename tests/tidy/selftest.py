@@ -94,6 +94,8 @@ PLANTED = [
     ("reduce", "simulator/src/engine/loop.cpp", "std::reduce(a, b);"),
     ("flags", "cmake/VgaOptions.cmake", "add_compile_options(-march=native)"),
     ("flags", "CMakePresets.json", '"CMAKE_CXX_FLAGS": "-ffast-math"'),
+    ("both-sides", "tests/property/fit_test.cpp", "RC_ASSERT(!found || found->at(0) == 1);"),
+    ("both-sides", "tests/property/fit_test.cpp", "RC_ASSERT((a == b) && c.f(g(1)));"),
     ("unfinished", "docs/formats.md", "TODO: write this"),
     ("unfinished", "traces/src/openb.cpp", "// FIXME later"),
     ("unfinished", "scripts/run.sh", "# XXX"),
