@@ -19,12 +19,20 @@ foreach(sanitizer IN LISTS VGA_SANITIZE)
   target_compile_options(vga_options INTERFACE -fsanitize=${sanitizer} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(vga_options INTERFACE -fsanitize=${sanitizer})
 endforeach()
+# Counters of the product's lines, and libFuzzer's; the programs of tests do without.
+add_library(vga_counters INTERFACE)
+if(VGA_BUILD_FUZZ AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(vga_counters INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 if(VGA_COVERAGE)
-  target_compile_options(vga_options INTERFACE --coverage)
+  target_compile_options(vga_counters INTERFACE --coverage)
   target_link_options(vga_options INTERFACE --coverage)
 endif()
 
-# Installs nothing itself; links the options only inside the build tree.
+# Install nothing themselves; link the options only inside the build tree.
 function(vga_use_options target)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:vga_options> $<BUILD_INTERFACE:vga_counters>)
+endfunction()
+function(vga_use_test_options target)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:vga_options>)
 endfunction()

@@ -26,8 +26,9 @@ while [ $# -gt 0 ]; do
 done
 if [ ${#targets[@]} = 0 ]; then read -ra targets <<<"$known"; fi
 
-CXX=$(fuzz_compiler) || die "no clang++ with libFuzzer (Debian: clang-19 and libclang-rt-19-dev)"
-export CXX
+CXX=$(quick_compiler) || die "no clang++ with libFuzzer and llvm-cov (Debian: clang-19, libclang-rt-19-dev, llvm-19)"
+export CXX CC=${CXX/clang++/clang}
 use_ccache
-build fuzz --target fuzz_canary "${targets[@]/#/fuzz_}"
-python3 "$root/scripts/fuzz_run.py" "${options[@]}" "${targets[@]}"
+preset=$(strict checked)
+build "$preset" --target fuzz_canary "${targets[@]/#/fuzz_}"
+VGPUALLOC_FUZZ_PROGRAMS=$root/build/$preset/bin python3 "$root/scripts/fuzz_run.py" "${options[@]}" "${targets[@]}"

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build" / "fuzz"
+BUILD = ROOT / "build" / "fuzz"  # what runs keep
+PROGRAMS = Path(os.environ["VGPUALLOC_FUZZ_PROGRAMS"])
 CANARY = "canary"
 CANARY_SECONDS_LEAST = 20
 UNIT_SECONDS = 1     # longer is a hang
@@ -62,7 +63,7 @@ class Outcome:
 
 
 def program(target):
-    return str(BUILD / "bin" / f"fuzz_{target}")
+    return str(PROGRAMS / f"fuzz_{target}")
 
 
 def run(command):

@@ -123,10 +123,14 @@ use_ccache() {
     export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 }
 
-# configure PRESET: once, and again when the presets or the solver changed; ninja itself sees to a changed CMakeLists.txt.
+# configure PRESET: once, and again when the presets, the solver or a compiler that CXX names changed; ninja itself sees to a
+# changed CMakeLists.txt.
 configure() {
-    local log=$root/build/$1.configure.log
-    if [ -f "$root/build/$1/build.ninja" ] && [ "$log" -nt "$root/CMakePresets.json" ] &&
+    local log=$root/build/$1.configure.log cache=$root/build/$1/CMakeCache.txt
+    if [ -n "${CXX:-}" ] && [ -f "$cache" ] && ! grep -q "^CMAKE_CXX_COMPILER:[A-Z]*=$(command -v "$CXX")$" "$cache"; then
+        rm -f "$log" "$cache" # where the compiler stands
+    fi
+    if [ -f "$cache" ] && [ -f "$root/build/$1/build.ninja" ] && [ "$log" -nt "$root/CMakePresets.json" ] &&
         ! [ "$solver_folder/$solver_package" -nt "$log" ]; then return 0; fi
     mkdir -p "$root/build"
     say "configuring $1"
@@ -169,7 +173,7 @@ counters_of() {
 }
 
 # quick_compiler: clang++, which takes a third of g++'s time where nothing is optimised and sanitizers are in; fails where it is
-# not here with all that it needs. A folder that is configured keeps its compiler.
+# not here with all that it needs.
 quick_compiler() {
     local compiler
     compiler=$(fuzz_compiler) && counters_of "$compiler" >/dev/null && echo "$compiler"

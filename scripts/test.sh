@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything for the tests: packages, builds, the core's tests in a build that checks itself (address and
 # undefined-behaviour sanitizers, invariants after every step, line coverage), then all tests in release, then the fuzz
-# targets for 20 s each, then the adapters, then what threads share under ThreadSanitizer. The last line counts them all. With
+# targets for 10 s each, then the adapters, then what threads share under ThreadSanitizer. The last line counts them all. With
 # CI=true a warning is an error, and clang has to be there.
 # Usage: scripts/test.sh [--quick]        --quick: the release build only
 set -euo pipefail
@@ -81,14 +81,14 @@ checked_stage() {
 # Every target counts as a test, and so does the canary. The same seed every time: what a run finds another one finds.
 fuzz_stage() {
     local failed=0 results=$root/build/fuzz/outcomes
-    if ! fuzz_compiler >/dev/null; then
-        say "fuzz targets are skipped: no clang++ with libFuzzer"
+    if ! quick_compiler >/dev/null; then
+        say "fuzz targets are skipped: no clang++ with libFuzzer and llvm-cov"
         if [ "${CI:-}" = true ]; then outcomes+=("check:fuzz targets:1"); return 1; fi
         outcomes+=("skip:fuzz targets")
         return 0
     fi
     rm -f "$results"
-    "$root/scripts/fuzz.sh" --seconds 20 --seed 1 || failed=1
+    "$root/scripts/fuzz.sh" --seconds 10 --seed 1 || failed=1
     if [ -f "$results" ]; then
         mapfile -t -O ${#outcomes[@]} outcomes <"$results"
     else
