@@ -54,7 +54,7 @@ find_evidence() {
         say "CI=true and no evidence: VGPUALLOC_EVIDENCE names no folder"
         return 1
     fi
-    say "evidence: ${VGPUALLOC_EVIDENCE:-none (golden tests will be skipped)}"
+    say "evidence: ${VGPUALLOC_EVIDENCE:-none (golden tests but the sample will be skipped)}"
 }
 
 # Without HiGHS its tests are skipped, which CI does not accept.
