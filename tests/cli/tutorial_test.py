@@ -46,7 +46,7 @@ class TutorialTest(CliTest):
         """What the page names is there."""
         page = (SOURCE / "docs" / "adding-a-policy.md").read_text(encoding="utf-8")
         section = page.split("## Building and trying it\n")[1].split("\n## ")[0]
-        block = section.split("```\n")[1].replace("\\\n", "")
+        block = "".join(section.split("```\n")[1::2]).replace("\\\n", "")
         commands = [line.split("  #")[0].split() for line in block.splitlines()]
         presets = {entry["name"] for entry in json.loads((SOURCE / "CMakePresets.json").read_text())["configurePresets"]}
         self.assertEqual(sum(command[:2] == ["cmake", "--build"] for command in commands), 2)
