@@ -74,6 +74,15 @@ idle_splitter::idle_splitter(const ledger& book) : book_{&book} {
         idle_ += entry.idle;
         if (entry.idle == 0) continue;
         std::ranges::sort(devices);
+        if (entry.is_for_all) {
+            const auto position = static_cast<std::uint32_t>(nodes_.size());
+            places_.resize(devices_.size());
+            for (const std::uint32_t number : devices) {
+                device_places& places = places_[number];
+                ++places.count;
+                if (places.nodes.empty() || places.nodes.back() != position) places.nodes.push_back(position);
+            }
+        }
         const auto [config, is_new] = known_configs.try_emplace(devices, static_cast<std::uint32_t>(configs_.size()));
         if (is_new) configs_.push_back(std::move(devices));
         entry.devices = config->second;
@@ -270,13 +279,29 @@ public:
     }
 
 private:
+    /// Device by device, as only nodes with room in a device have something that fits.
     void sum_up() {
         sum_.emplace();
-        for (const node_now& node : of_->nodes_) {
-            if (!node.is_for_all) continue;
-            const node_answer& answer = with_endless_host(node.devices);
-            for (std::size_t i = 0; i < sum_->size(); ++i) (*sum_)[i] += answer.parts[i];
-            if (answer.fits > 0) fitting_.push_back(&node);
+        std::vector<bool> has_room(of_->nodes_.size());
+        for (std::uint32_t number = 0; number < of_->places_.size(); ++number) {
+            const device_places& places = of_->places_[number];
+            const device_now& device = of_->devices_[number];
+            if (places.count == 0) continue;
+            if (!device.open) {
+                at(*sum_, idle_cause::out_of_service) += places.count * device.idle;
+                continue;
+            }
+            const device_answer& answer = of_device(number);
+            at(*sum_, idle_cause::wrong_kind) += places.count * (device.idle - answer.right);
+            at(*sum_, idle_cause::scattered) += places.count * answer.right;
+            if (!answer.has_room) continue;
+            for (const std::uint32_t node : places.nodes) has_room[node] = true;
+        }
+        for (std::size_t n = 0; n < has_room.size(); ++n) {
+            if (!has_room[n]) continue;
+            const node_answer& answer = with_endless_host(of_->nodes_[n].devices);
+            at(*sum_, idle_cause::scattered) -= answer.fits;
+            if (answer.fits > 0) fitting_.push_back(&of_->nodes_[n]);
         }
     }
 

@@ -56,6 +56,11 @@ private:
         std::int64_t idle = 0; ///< follows from kind and state
         auto operator<=>(const device_now&) const = default;
     };
+    /// Where a device_now is, of the nodes that are for all.
+    struct device_places {
+        std::int64_t count = 0;
+        std::vector<std::uint32_t> nodes; ///< by position in nodes_, ascending
+    };
     struct node_now {
         node_index where;
         std::uint32_t devices = 0; ///< position in configs_
@@ -78,6 +83,7 @@ private:
     const ledger* book_;
     std::vector<node_now> nodes_;                     ///< with something idle
     std::vector<device_now> devices_;                 ///< different ones
+    std::vector<device_places> places_;               ///< by position in devices_
     std::vector<std::vector<std::uint32_t>> configs_; ///< different ones, by position in devices_
     std::int64_t idle_ = 0;
 };
