@@ -168,15 +168,18 @@ void compare_into(reply_texts& reply, const named_options& options, const vgpufo
     if (!prepared) return reply.fail(prepared.error());
     const auto outcome = std::move(*prepared).run(follow);
     if (!outcome) return reply.fail(outcome.error());
+    auto files = outcome->files(follow);
+    if (!files) return reply.fail(files.error());
     add_warnings(reply, outcome->loaded);
     reply.text = comparison_text(outcome->records);
-    reply.files = outcome->files();
+    reply.files = *std::move(files);
     reply.json = file_of(reply.files, vgpusim::summaries_name);
 }
 
 // ---- a cluster
 
-void explain_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source) {
+void explain_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
+                  const vgpualloc::stop_signal& stop) {
     using question = explain_question;
     std::vector<option_of<question>> known{
         text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
@@ -192,12 +195,17 @@ void explain_into(reply_texts& reply, const named_options& options, const vgpufo
     if (!chosen) return reply.fail(chosen.error());
     const auto failures = explain(*std::move(chosen), source,
                                   {.text = [&reply](std::string_view part) { reply.text += part; },
-                                   .json = [&reply](std::string_view part) { reply.json += part; }});
-    if (!failures) return reply.fail(failures.error());
+                                   .json = [&reply](std::string_view part) { reply.json += part; }},
+                                  stop);
+    if (!failures) {
+        reply = {}; // what was said before an end was wanted is no answer
+        return reply.fail(failures.error());
+    }
     for (const error& failure : *failures) reply.fail(failure);
 }
 
-void whatif_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source) {
+void whatif_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
+                 const vgpualloc::stop_signal& stop) {
     using question = whatif_question;
     std::vector<option_of<question>> known{
         text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
@@ -214,14 +222,15 @@ void whatif_into(reply_texts& reply, const named_options& options, const vgpufor
     add_dialect_options(known);
     auto chosen = question_of(options, known);
     if (!chosen) return reply.fail(chosen.error());
-    const auto answer = whatif(*std::move(chosen), source);
+    const auto answer = whatif(*std::move(chosen), source, stop);
     if (!answer) return reply.fail(answer.error());
     reply.text = vgpuops::whatif::answer_text(*answer);
     reply.json = vgpuops::whatif::answer_json(*answer);
     reply.files = {{"whatif.json", reply.json}, {"whatif.txt", reply.text}};
 }
 
-void plan_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source) {
+void plan_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
+               const vgpualloc::stop_signal& stop) {
     using question = plan_question;
     constexpr double seconds_max = 1e9;
     constexpr const char* seconds = "seconds from 0 to 1000000000";
@@ -257,13 +266,14 @@ void plan_into(reply_texts& reply, const named_options& options, const vgpuforma
     add_dialect_options(known);
     auto chosen = question_of(options, known);
     if (!chosen) return reply.fail(chosen.error());
-    const auto answer = plan_moves(*std::move(chosen), source);
+    const auto answer = plan_moves(*std::move(chosen), source, stop);
     if (!answer) return reply.fail(answer.error());
     reply.text = vgpuops::whatif::moves_text(*answer);
     reply.json = vgpuops::whatif::moves_json(*answer);
 }
 
-void validate_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source) {
+void validate_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
+                   const vgpualloc::stop_signal& stop) {
     using question = validate_question;
     std::vector<option_of<question>> known{
         text_option<question>("files", [](question& q) -> auto& { return q.files; }),
@@ -271,7 +281,7 @@ void validate_into(reply_texts& reply, const named_options& options, const vgpuf
     add_dialect_options(known);
     const auto chosen = question_of(options, known);
     if (!chosen) return reply.fail(chosen.error());
-    const auto result = validate(*chosen, source);
+    const auto result = validate(*chosen, source, stop);
     if (!result) return reply.fail(result.error());
     reply.text = validation_text(*result);
     reply.json = validation_json(*result);
@@ -290,13 +300,13 @@ reply_texts answer_to(std::string_view command, const named_options& options, co
     } else if (command == "compare") {
         compare_into(reply, options, source, stop);
     } else if (command == "explain") {
-        explain_into(reply, options, source);
+        explain_into(reply, options, source, vgpualloc::stop_signal{stop});
     } else if (command == "whatif") {
-        whatif_into(reply, options, source);
+        whatif_into(reply, options, source, vgpualloc::stop_signal{stop});
     } else if (command == "plan") {
-        plan_into(reply, options, source);
+        plan_into(reply, options, source, vgpualloc::stop_signal{stop});
     } else if (command == "validate") {
-        validate_into(reply, options, source);
+        validate_into(reply, options, source, vgpualloc::stop_signal{stop});
     } else if (command == "options") {
         reply.text = option_table_text();
         reply.json = option_table_json();

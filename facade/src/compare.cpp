@@ -7,6 +7,13 @@ namespace vgpufacade {
 using vgpualloc::expected;
 using vgpualloc::unexpected;
 
+expected<vgpusim::named_texts> comparison::files(const progress& follow) const {
+    const vgpualloc::stop_signal stop{follow.stop};
+    auto files = vgpusim::comparison_files(records, loaded, stop);
+    if (stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
+    return files;
+}
+
 expected<prepared_comparison> prepared_comparison::prepare(const vgpuformats::input_source& source,
                                                            vgpusim::run_config config,
                                                            std::vector<std::string> policies, const progress& follow) {

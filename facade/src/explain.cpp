@@ -163,8 +163,9 @@ std::vector<error> explain_each(const snapshot& cluster, pods_asked_for wanted, 
 } // namespace
 
 expected<std::vector<error>> explain(explain_question chosen, const vgpuformats::input_source& source,
-                                     const answer_sinks& sinks) {
-    input_reader from{source};
+                                     const answer_sinks& sinks, const vgpualloc::stop_signal& stop) {
+    input_reader from{source, vgpusim::records_kept::none, stop};
+    chosen.explain.stop = stop;
     auto config = load_dialects(chosen.dialects, from);
     if (!config) return unexpected(config.error());
     if (!chosen.scheduler_config.empty()) {
@@ -180,12 +181,14 @@ expected<std::vector<error>> explain(explain_question chosen, const vgpuformats:
     }
     const auto objects = load_objects(chosen.cluster, from);
     if (!objects) return unexpected(objects.error());
-    auto cluster = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)});
+    auto cluster = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)}, stop);
     if (!cluster) return unexpected(cluster.error());
     if (auto known = check_node(*cluster, chosen.node); !known) return unexpected(known.error());
     auto pods = find_pods(*cluster, chosen, from);
     if (!pods) return unexpected(pods.error());
-    return explain_each(*cluster, *std::move(pods), chosen, sinks);
+    auto errors = explain_each(*cluster, *std::move(pods), chosen, sinks);
+    if (stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
+    return errors;
 }
 
 } // namespace vgpufacade

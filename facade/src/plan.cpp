@@ -97,14 +97,16 @@ expected<kube::snapshot_pod> pod_of_file(const std::string& path, const vgpuallo
 
 } // namespace
 
-expected<vgpuops::whatif::moves_answer> plan_moves(plan_question chosen, const vgpuformats::input_source& source) {
+expected<vgpuops::whatif::moves_answer> plan_moves(plan_question chosen, const vgpuformats::input_source& source,
+                                                   const vgpualloc::stop_signal& stop) {
+    chosen.asked.budget.stop = stop;
     if (auto read = read_options(chosen); !read) return unexpected(read.error());
-    input_reader from{source};
+    input_reader from{source, vgpusim::records_kept::none, stop};
     auto config = load_dialects(chosen.dialects, from);
     if (!config) return unexpected(config.error());
     const auto objects = load_objects(chosen.cluster, from);
     if (!objects) return unexpected(objects.error());
-    auto state = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)});
+    auto state = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)}, stop);
     if (!state) return unexpected(state.error());
     expected<kube::snapshot_pod> pod{kube::snapshot_pod{}};
     if (!chosen.pod.empty()) pod = pending_pod(*state, chosen.pod);
@@ -112,12 +114,13 @@ expected<vgpuops::whatif::moves_answer> plan_moves(plan_question chosen, const v
     if (!pod) return unexpected(pod.error());
 
     std::unique_ptr<plan::lp_solver> solver; // a build without one has the bound by amounts
-    if (!chosen.consolidated.empty()) solver = vgpusim::find_solver("plan").value_or(nullptr);
+    if (!chosen.consolidated.empty()) solver = vgpusim::find_solver("plan", stop).value_or(nullptr);
     chosen.asked.solver = solver.get();
     const auto begin = std::chrono::steady_clock::now();
     const auto unit = chosen.consolidated == "nodes" ? plan::emptied_unit::node : plan::emptied_unit::device;
     auto answered = chosen.consolidated.empty() ? vgpuops::whatif::plan_room(*state, *objects, *pod, chosen.asked)
                                                 : vgpuops::whatif::plan_emptying(*state, *objects, unit, chosen.asked);
+    if (stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     if (answered) answered->plan_s = passed.count();
     return answered;

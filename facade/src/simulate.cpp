@@ -52,15 +52,17 @@ expected<std::optional<finished_run>> finish_baseline(const std::optional<run_co
 }
 
 /// The page that shows the run, the baseline beside it, and what they answer.
-std::string report_of(const finished_run& run, const std::optional<finished_run>& baseline, const std::string& answer) {
+std::string report_of(const finished_run& run, const std::optional<finished_run>& baseline, const std::string& answer,
+                      const vgpualloc::stop_signal& stop) {
     std::vector<vgpureport::report_run> shown;
-    shown.push_back(vgpusim::describe(run.record, run.loaded));
+    shown.push_back(vgpusim::describe(run.record, run.loaded, stop));
     shown.front().answer = answer;
     if (baseline) {
-        shown.push_back(vgpusim::describe(baseline->record, baseline->loaded));
+        shown.push_back(vgpusim::describe(baseline->record, baseline->loaded, stop));
         shown.back().policy += " (baseline)";
     }
-    return vgpureport::render_report(shown);
+    if (stop.raised()) return {};
+    return vgpureport::render_report(shown, vgpureport::built_in_charts(), stop);
 }
 
 } // namespace
@@ -142,7 +144,7 @@ expected<vgpusim::named_texts> simulation_outcome::files(const progress& follow)
     if (stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
     const auto& [run, baseline, answer] = *result_;
     // The report first: what it is made from takes as much memory as the other files, and is gone before they come.
-    std::string report = report_of(run, baseline, answer);
+    std::string report = report_of(run, baseline, answer, stop);
     vgpusim::named_texts files = vgpusim::run_files(run.record, run.loaded, this->baseline(), stop);
     if (baseline) {
         for (auto& [name, text] : vgpusim::run_files(baseline->record, baseline->loaded, nullptr, stop)) {

@@ -180,8 +180,9 @@ vgpualloc::explaining::object_report report_of(const std::string& place,
 
 } // namespace
 
-expected<validation> validate(const validate_question& chosen, const vgpuformats::input_source& source) {
-    input_reader from{source};
+expected<validation> validate(const validate_question& chosen, const vgpuformats::input_source& source,
+                              const vgpualloc::stop_signal& stop) {
+    input_reader from{source, vgpusim::records_kept::none, stop};
     auto config = load_dialects(chosen.dialects, from);
     if (!config) return unexpected(config.error());
     std::vector<vgpualloc::explaining::object_report> of_files;
@@ -199,7 +200,8 @@ expected<validation> validate(const validate_question& chosen, const vgpuformats
         return unexpected(
             bad_input(vgpualloc::error_code::missing, "", "empty", "at least one object").at(chosen.files.front()));
     }
-    auto reports = vgpualloc::explaining::validate(*objects, vgpualloc::dialect_set{*std::move(config)});
+    auto reports = vgpualloc::explaining::validate(*objects, vgpualloc::dialect_set{*std::move(config)}, stop);
+    if (stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
     if (chosen.files.empty() &&
         !of_files.empty()) { // what is doubtful in device configurations stands with the first of them
         for (const auto& doubtful : reports) {

@@ -87,9 +87,11 @@ expected<void> read_added_pods(whatif_question& chosen, input_reader& from) {
 
 } // namespace
 
-expected<vgpuops::whatif::answer> whatif(whatif_question chosen, const vgpuformats::input_source& source) {
+expected<vgpuops::whatif::answer> whatif(whatif_question chosen, const vgpuformats::input_source& source,
+                                         const vgpualloc::stop_signal& stop) {
+    chosen.asked.stop = stop;
     if (auto read = read_changes(chosen); !read) return unexpected(read.error());
-    input_reader from{source};
+    input_reader from{source, vgpusim::records_kept::none, stop};
     auto catalog = load_catalog(chosen.dialects.catalog, from);
     if (!catalog) return unexpected(catalog.error());
     auto config = load_dialects(*catalog, chosen.dialects.config, from);

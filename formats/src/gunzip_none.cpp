@@ -4,7 +4,7 @@
 namespace vgpuformats::detail {
 
 vgpualloc::expected<std::string> gunzip(std::string_view /*bytes*/, const std::string& name,
-                                        std::size_t /*bytes_max*/) {
+                                        const input_options& /*options*/) {
     return vgpualloc::unexpected(bad_value(vgpualloc::error_code::unsupported, "", "a gzip file",
                                            "a vgpusim built with zlib, or a file that is not compressed")
                                      .at(name));

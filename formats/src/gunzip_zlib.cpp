@@ -15,8 +15,8 @@ using vgpualloc::unexpected;
 /// zlib's state for one text of one or more gzip streams.
 class inflater {
 public:
-    inflater(std::string_view bytes, const std::string& name, std::size_t bytes_max)
-        : rest_{bytes}, name_{&name}, bytes_max_{bytes_max} {
+    inflater(std::string_view bytes, const std::string& name, const input_options& options)
+        : rest_{bytes}, name_{&name}, bytes_max_{options.bytes_max}, stop_{options.stop} {
         constexpr int gzip_and_largest_window = 16 + MAX_WBITS;
         VGA_ASSERT(inflateInit2(&state_, gzip_and_largest_window) == Z_OK, "zlib has memory for one stream");
     }
@@ -45,6 +45,7 @@ public:
 private:
     [[nodiscard]] vgpualloc::expected<void> one_stream() {
         while (true) {
+            if (stop_.raised()) return unexpected(vgpualloc::stop_signal::stopped());
             if (filled_ == text_.size()) {
                 if (filled_ > bytes_max_) return unexpected(too_large(*name_, bytes_max_, true));
                 text_.resize(std::min(bytes_max_ + 1, text_.size() * 2));
@@ -63,11 +64,12 @@ private:
         return {};
     }
 
-    /// One call of zlib, whose numbers have 32 bits.
+    /// One call of zlib, whose numbers have 32 bits, for what takes no more than milliseconds.
     int step() {
-        constexpr std::size_t piece_max = std::size_t{1} << 30U;
-        const std::size_t offered = std::min(rest_.size(), piece_max);
-        const std::size_t room = std::min(text_.size() - filled_, piece_max);
+        constexpr std::size_t offered_max = std::size_t{1} << 16U;
+        constexpr std::size_t room_max = std::size_t{1} << 30U;
+        const std::size_t offered = std::min(rest_.size(), offered_max);
+        const std::size_t room = std::min(text_.size() - filled_, room_max);
         // zlib's interface: it reads only.
         state_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
         state_.avail_in = static_cast<uInt>(offered);
@@ -87,14 +89,15 @@ private:
     std::string_view rest_; ///< what zlib has not taken yet
     const std::string* name_;
     std::size_t bytes_max_;
+    vgpualloc::stop_signal stop_;
     std::string text_; ///< with room for more
     std::size_t filled_ = 0;
 };
 
 } // namespace
 
-vgpualloc::expected<std::string> gunzip(std::string_view bytes, const std::string& name, std::size_t bytes_max) {
-    return inflater{bytes, name, bytes_max}.all();
+vgpualloc::expected<std::string> gunzip(std::string_view bytes, const std::string& name, const input_options& options) {
+    return inflater{bytes, name, options}.all();
 }
 
 } // namespace vgpuformats::detail

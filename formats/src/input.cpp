@@ -51,7 +51,7 @@ vgpualloc::expected<input_text> text_of_bytes(std::string bytes, const std::stri
         result.text = std::move(bytes);
         return result;
     }
-    auto text = detail::gunzip(bytes, name, options.bytes_max);
+    auto text = detail::gunzip(bytes, name, options);
     if (!text) return vgpualloc::unexpected(text.error());
     result.text = *std::move(text);
     return result;

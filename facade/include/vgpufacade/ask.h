@@ -60,7 +60,7 @@ typedef struct vgpu_question {
     size_t option_count;
     const vgpu_named_text* texts;
     size_t text_count;
-    /** Asked often: anything but 0 ends a simulation or a comparison. May be NULL. */
+    /** Asked often: anything but 0 ends the call. May be NULL. */
     int (*stop)(void* context);
     void* stop_context;
 } vgpu_question;

@@ -17,6 +17,8 @@ struct comparison {
 
     /// What `vgpusim compare --out` writes, byte for byte.
     [[nodiscard]] vgpusim::named_texts files() const { return vgpusim::comparison_files(records, loaded); }
+    /// The same for a caller that may want an end: error stopped.
+    [[nodiscard]] vgpualloc::expected<vgpusim::named_texts> files(const progress& follow) const;
 };
 
 /// A comparison whose inputs are read and checked.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpuops/whatif/moves.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
@@ -27,8 +28,8 @@ struct plan_question {
     vgpuops::whatif::moves_question asked{}; ///< its solver is the one of this build
 };
 
-/// Errors: those of the inputs; no question or more than one; a pod that is not known or does not wait.
-[[nodiscard]] vgpualloc::expected<vgpuops::whatif::moves_answer> plan_moves(plan_question question,
-                                                                            const vgpuformats::input_source& source);
+/// Errors: those of the inputs; no question or more than one; a pod that is not known or does not wait; stopped.
+[[nodiscard]] vgpualloc::expected<vgpuops::whatif::moves_answer>
+plan_moves(plan_question question, const vgpuformats::input_source& source, const vgpualloc::stop_signal& stop = {});
 
 } // namespace vgpufacade

@@ -60,7 +60,7 @@ public:
     /// What `vgpusim run --out` writes, byte for byte: pods.csv, timeseries.csv, summary.json, prices.json and
     /// trace.json where there are such, the same in baseline/, and last report.html.
     [[nodiscard]] vgpusim::named_texts files() const;
-    /// The same for a caller that may want an end: error stopped. The report is made without asking.
+    /// The same for a caller that may want an end: error stopped.
     [[nodiscard]] vgpualloc::expected<vgpusim::named_texts> files(const progress& follow) const;
     /// The text of summary.json.
     [[nodiscard]] std::string summary_json() const;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpuops/whatif/answer.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
@@ -25,8 +26,9 @@ struct whatif_question {
         .seed = vgpusim::default_seed}; ///< policies, seed, drains and the kind of node that is sought
 };
 
-/// Errors: those of the inputs and of changes that cannot be read; those of vgpuops::whatif::answer_of().
-[[nodiscard]] vgpualloc::expected<vgpuops::whatif::answer> whatif(whatif_question question,
-                                                                  const vgpuformats::input_source& source);
+/// Errors: those of the inputs and of changes that cannot be read; those of vgpuops::whatif::answer_of();
+/// stopped.
+[[nodiscard]] vgpualloc::expected<vgpuops::whatif::answer>
+whatif(whatif_question question, const vgpuformats::input_source& source, const vgpualloc::stop_signal& stop = {});
 
 } // namespace vgpufacade

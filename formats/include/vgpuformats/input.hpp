@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpuformats/json.hpp"
 
 namespace vgpuformats {
@@ -29,12 +30,13 @@ struct input_text {
 struct input_options {
     std::size_t bytes_max = document_bytes_max; ///< of the bytes that are read, and of what they inflate to
     bool hashed = false;
+    vgpualloc::stop_signal stop{}; ///< asked while it is inflated
 };
 
 /// Reads a file, a pipe or standard input to its end, and inflates what begins as gzip does, whatever its name. It is
 /// opened once, so that the checksum is of the bytes that were used. Errors: io; out_of_range (too large, as it is or
 /// inflated, found out before more memory is used); malformed (gzip that is damaged, cut off or followed by something
-/// else); unsupported (gzip in a build without zlib).
+/// else); unsupported (gzip in a build without zlib); stopped.
 [[nodiscard]] vgpualloc::expected<input_text> read_input(const std::string& path, const input_options& options = {});
 
 /// The same of bytes that were read elsewhere and are called `name`. Errors: all of these but io.

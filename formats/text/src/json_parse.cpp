@@ -112,8 +112,8 @@ private:
 class json_events {
 public:
     json_events(std::string_view text, std::string_view name, repeated_keys repeated, std::int32_t first_line,
-                const unread_members& unread)
-        : text_{text}, walk_{text, first_line}, name_{name}, tree_{name, json_values_max, repeated, unread} {}
+                const unread_members& unread, const vgpualloc::stop_signal& stop = {})
+        : text_{text}, walk_{text, first_line}, name_{name}, tree_{name, json_values_max, repeated, unread, stop} {}
 
     // The interface of nlohmann's SAX parser.
     bool null() { return scalar(value_kind::null, {}); }
@@ -209,9 +209,10 @@ vgpualloc::expected<std::vector<document>> parse_json_stream(std::string_view te
 }
 
 vgpualloc::expected<std::vector<document>> parse_json_stream(std::string_view text, std::string_view name,
-                                                             const unread_members& unread) {
+                                                             const unread_members& unread,
+                                                             const vgpualloc::stop_signal& stop) {
     if (text.size() > document_bytes_max) return unexpected(detail::too_long(name, unread.advice));
-    json_events events{text, name, repeated_keys::refused, 1, unread};
+    json_events events{text, name, repeated_keys::refused, 1, unread, stop};
     std::vector<document> documents;
     do {
         if (!events.read()) return unexpected(events.failure());

@@ -6,7 +6,13 @@ namespace vgpuformats::detail {
 
 using vgpualloc::error_code;
 
+bool tree_builder::goes_on() {
+    if (stop_.poll()) failure_ = vgpualloc::stop_signal::stopped();
+    return !failure_;
+}
+
 bool tree_builder::add(value_kind kind, std::string_view text, text_place place) {
+    if (!goes_on()) return false;
     if (passing_) {
         if (passed_open_ == 0) passing_ = false;
         return true;

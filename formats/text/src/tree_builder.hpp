@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vgpualloc/core/error.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpuformats/document.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuformats/unread_members.hpp"
@@ -18,10 +19,11 @@ namespace vgpuformats::detail {
 
 class tree_builder {
 public:
-    tree_builder(std::string_view name, std::size_t values_max, repeated_keys repeated, const unread_members& unread)
-        : name_{name}, values_max_{values_max}, repeated_{repeated}, unread_{unread} {}
+    tree_builder(std::string_view name, std::size_t values_max, repeated_keys repeated, const unread_members& unread,
+                 const vgpualloc::stop_signal& stop)
+        : name_{name}, values_max_{values_max}, repeated_{repeated}, unread_{unread}, stop_{stop} {}
 
-    // Each is false if a limit or rule is broken; failure() then says which.
+    // Each is false if a limit or rule is broken or an end is wanted; failure() then says which.
     [[nodiscard]] bool add(value_kind kind, std::string_view text, text_place place);
     /// A list or map, which takes what follows until it is closed.
     [[nodiscard]] bool open(value_kind kind, text_place place);
@@ -48,6 +50,7 @@ private:
         bool is_step;                            ///< has a key, which is in path_
     };
 
+    [[nodiscard]] bool goes_on();
     [[nodiscard]] document* append(text_place place);
     [[nodiscard]] static bool occurs(open_value& map, std::string_view key);
 
@@ -55,6 +58,7 @@ private:
     std::size_t values_max_;
     repeated_keys repeated_;
     unread_members unread_;
+    vgpualloc::stop_signal stop_;
     std::size_t values_ = 0;
     document root_;
     std::vector<open_value> open_;  ///< outermost first

@@ -94,9 +94,10 @@ extent extent_of(const document& value) {
 
 class yaml_events : public YAML::EventHandler {
 public:
-    yaml_events(watched_text& source, std::string_view name, std::string_view advice)
+    yaml_events(watched_text& source, std::string_view name, std::string_view advice,
+                const vgpualloc::stop_signal& stop)
         : source_{&source}, name_{name},
-          tree_{name, yaml_values_max, repeated_keys::refused, {.is_unread = nullptr, .advice = advice}} {}
+          tree_{name, yaml_values_max, repeated_keys::refused, {.is_unread = nullptr, .advice = advice}, stop} {}
 
     void OnDocumentStart(const YAML::Mark& mark) override {
         // yaml-cpp 0.7 takes a stray "," for a document without end: it makes null documents and reads nothing.
@@ -277,7 +278,8 @@ long line_of(const error& failure, std::string_view name) {
 
 /// parse_yaml() whose errors of size end with `advice`.
 vgpualloc::expected<std::vector<document>> parse_yaml_advised(std::string_view text, std::string_view name,
-                                                              std::string_view advice) {
+                                                              std::string_view advice,
+                                                              const vgpualloc::stop_signal& stop = {}) {
     if (text.size() > document_bytes_max) {
         return unexpected(detail::too_long(name, advice));
     }
@@ -292,7 +294,7 @@ vgpualloc::expected<std::vector<document>> parse_yaml_advised(std::string_view t
         watched_text source{text, name};
         std::istream stream{&source};
         YAML::Parser parser{stream};
-        yaml_events events{source, name, advice};
+        yaml_events events{source, name, advice, stop};
         std::vector<document> documents;
         while (parser.HandleNextDocument(events)) {
             document value = events.take();
@@ -318,11 +320,13 @@ vgpualloc::expected<std::vector<document>> parse_documents(std::string_view text
 }
 
 vgpualloc::expected<std::vector<document>> parse_documents(std::string_view text, std::string_view name,
-                                                           const unread_members& unread) {
-    if (!begins_with_bracket(text)) return parse_yaml_advised(text, name, unread.advice);
-    auto from_json = parse_json_stream(text, name, unread);
+                                                           const unread_members& unread,
+                                                           const vgpualloc::stop_signal& stop) {
+    if (!begins_with_bracket(text)) return parse_yaml_advised(text, name, unread.advice, stop);
+    auto from_json = parse_json_stream(text, name, unread, stop);
     if (from_json || from_json.error().code != error_code::malformed) return from_json;
-    auto from_yaml = parse_yaml_advised(text, name, unread.advice); // which also begins with a bracket: {kind: Pod}
+    auto from_yaml =
+        parse_yaml_advised(text, name, unread.advice, stop); // which also begins with a bracket: {kind: Pod}
     if (from_yaml || from_yaml.error().code != error_code::malformed) return from_yaml;
     // Whatever the text was meant to be, its parser came further.
     return line_of(from_yaml.error(), name) > line_of(from_json.error(), name) ? from_yaml : from_json;

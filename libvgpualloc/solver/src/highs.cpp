@@ -182,18 +182,35 @@ expected<lp_solution> answer_of(void* highs, const linear_program& program) {
             return unexpected(failed("solution", "one to read"));
         }
         if (program.has_integers()) Highs_getDoubleInfoValue(highs, "mip_dual_bound", &result.bound);
+    } else if (status == kHighsModelStatusInterrupt) {
+        return unexpected(stop_signal::stopped());
     } else {
         return unexpected(failed("model status", "a solved program, and not status " + std::to_string(status)));
     }
     return result;
 }
 
+/// Asked by HiGHS between iterations and nodes; `stop` is a stop_signal.
+void interrupt(int /*kind*/, const char* /*message*/, const HighsCallbackDataOut* /*state*/,
+               HighsCallbackDataIn* answer, void* stop) {
+    if (static_cast<stop_signal*>(stop)->poll()) answer->user_interrupt = 1;
+}
+
+bool let_stop(void* highs, stop_signal& stop) {
+    return Highs_setCallback(highs, interrupt, &stop) == kHighsStatusOk &&
+           Highs_startCallback(highs, kHighsCallbackSimplexInterrupt) == kHighsStatusOk &&
+           Highs_startCallback(highs, kHighsCallbackMipInterrupt) == kHighsStatusOk;
+}
+
 class highs final : public plan::lp_solver {
 public:
+    explicit highs(const stop_signal& stop) : stop_{stop} {}
+
     [[nodiscard]] std::string_view name() const noexcept override { return name_; }
 
     [[nodiscard]] expected<lp_solution> solve(const linear_program& program, const lp_limits& limits,
                                               const lp_basis* start) override {
+        if (stop_.raised()) return unexpected(stop_signal::stopped());
         if (auto checked = plan::check_program(program); !checked) return unexpected(std::move(checked.error()));
         const highs_pointer instance{Highs_create()};
         const bool from_start = start != nullptr && !program.has_integers();
@@ -202,6 +219,7 @@ public:
         if (from_start && !set_start(instance.get(), program, *start)) {
             return unexpected(failed("start", "a basis of the program"));
         }
+        if (!let_stop(instance.get(), stop_)) return unexpected(failed("callback", "one that it takes"));
         if (!run(instance.get())) return unexpected(failed("run", "a solver that ends without an error"));
         return answer_of(instance.get(), program);
     }
@@ -216,11 +234,12 @@ private:
                Highs_run(highs) != kHighsStatusError;
     }
 
+    stop_signal stop_;
     std::string name_ = std::string{"HiGHS "} + Highs_version();
 };
 
 } // namespace
 
-std::unique_ptr<plan::lp_solver> make_highs() { return std::make_unique<highs>(); }
+std::unique_ptr<plan::lp_solver> make_highs(const stop_signal& stop) { return std::make_unique<highs>(stop); }
 
 } // namespace vgpualloc::solver

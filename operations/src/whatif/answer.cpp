@@ -40,7 +40,9 @@ struct scorers {
 /// What is added asks for, and how often; of a DaemonSet once.
 std::vector<vgpualloc::counted_request> added_requests(const kube::snapshot& state, const question& asked) {
     std::vector<vgpualloc::counted_request> requests;
+    vgpualloc::stop_signal stop = asked.stop;
     for (const kube::manifest& object : asked.wanted.added_pods) {
+        if (stop.poll()) break;
         if (!object.pod) continue;
         auto pod = kube::read_snapshot_pod(object, state.dialects);
         if (!pod) continue;
@@ -108,9 +110,11 @@ public:
                         *std::move(evicted));
         if (!evicted) return unexpected(evicted.error());
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
-        queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods);
+        queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods, asked_->stop);
+        if (asked_->stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
         if (!asked_->find_kind.empty()) find(looked_for);
         place();
+        if (asked_->stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
         result_.after = figures();
         std::vector<const kube::snapshot_pod*> pods;
         for (const queued_pods& entry : queue_.pods) pods.push_back(&entry.pod);
@@ -132,8 +136,10 @@ private:
     [[nodiscard]] vgpualloc::pod_id first_id() const { return vgpualloc::pod_id{state_->bound.size()}; }
 
     void find(const node_kind& kind) {
-        kind_answer answered{
-            .kind = asked_->find_kind, .found = find_nodes(*state_, decider_, queue_, kind, first_id()), .never = {}};
+        kind_answer answered{.kind = asked_->find_kind,
+                             .found = find_nodes(*state_, decider_, queue_, kind, first_id(), asked_->stop),
+                             .never = {}};
+        if (asked_->stop.raised()) return;
         if (!answered.found.never.empty()) {
             vgpualloc::trial scope{*state_->book};
             const auto added = add_nodes(*state_, kind, 1);
@@ -153,15 +159,17 @@ private:
     }
 
     void place() {
-        queue_outcome outcome = place_all(*state_, decider_, queue_, first_id(), [this](std::size_t position) {
+        const auto note_refusal = [this](std::size_t position) {
             const kube::snapshot_pod& pod = queue_.pods[position].pod;
             if (refusals_.contains(pod.request)) return;
             const auto words = answers_to(pod);
             refusals_.emplace(pod.request, words ? classes_of(*words) : std::vector<explaining::refusing_nodes>{});
-        });
+        };
+        queue_outcome outcome = place_all(*state_, decider_, queue_, first_id(), note_refusal, asked_->stop);
+        vgpualloc::stop_signal stop = asked_->stop;
         result_.placed = outcome.placed;
         result_.refused = outcome.refused;
-        for (std::size_t i = 0; i < queue_.pods.size(); ++i) {
+        for (std::size_t i = 0; i < queue_.pods.size() && !stop.poll(); ++i) {
             entry_outcome& entry = outcome.entries[i];
             pod_answer answered{.asked = queue_.pods[i]};
             answered.placed.reserve(entry.placed.size());
@@ -175,7 +183,8 @@ private:
     }
 
     [[nodiscard]] expected<explaining::explanation> answers_to(const kube::snapshot_pod& pod) const {
-        return explaining::explain(*state_, pod, {.policy = asked_->policy, .seed = asked_->seed});
+        return explaining::explain(*state_, pod,
+                                   {.policy = asked_->policy, .seed = asked_->seed, .stop = asked_->stop});
     }
 
     void explain_refusal(const entry_outcome& outcome, pod_answer& answered) {
@@ -310,7 +319,7 @@ expected<question> with_described_kinds(const std::vector<kube::manifest>& objec
     if (!is_described(asked.find_kind) && std::ranges::none_of(asked.wanted.added_nodes, is_described_node)) {
         return asked;
     }
-    const auto cluster = kube::make_snapshot(objects, dialects);
+    const auto cluster = kube::make_snapshot(objects, dialects, asked.stop);
     if (!cluster) return unexpected(cluster.error());
     std::vector<kube::manifest> named = objects;
     std::ranges::copy(asked.templates, std::back_inserter(named));
@@ -343,11 +352,12 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     for (const kube::manifest& object : asked.templates) {
         if (object.node || object.kind == "ConfigMap") all.push_back(object); // which may say more of the node
     }
-    auto state = kube::make_snapshot(all, dialects);
+    auto state = kube::make_snapshot(all, dialects, asked.stop);
     if (!state) return unexpected(state.error());
     auto templates = take_templates(*state, asked);
     if (!templates) return unexpected(templates.error());
     auto chosen = make_scorers(*state, asked);
+    if (asked.stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
     if (!chosen) return unexpected(std::move(chosen).error());
     return questioner{*state, objects, asked, *std::move(templates), *std::move(chosen)}.run();
 }

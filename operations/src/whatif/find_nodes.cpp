@@ -16,8 +16,8 @@ namespace {
 class searcher {
 public:
     searcher(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue, const node_kind& kind,
-             vgpualloc::pod_id first_id)
-        : state_{&state}, decider_{&decider}, queue_{&queue}, kind_{&kind}, first_id_{first_id} {}
+             vgpualloc::pod_id first_id, const vgpualloc::stop_signal& stop)
+        : state_{&state}, decider_{&decider}, queue_{&queue}, kind_{&kind}, first_id_{first_id}, stop_{stop} {}
 
     [[nodiscard]] nodes_found run() {
         result_.nodes_max = limit();
@@ -61,7 +61,7 @@ private:
         {
             trial scope{*state_->book};
             const auto added = add_nodes(*state_, *kind_, nodes);
-            outcome = place_all(*state_, *decider_, *queue_, first_id_);
+            outcome = place_all(*state_, *decider_, *queue_, first_id_, {}, stop_);
             scope.undo();
             forget_nodes(*state_, added);
         }
@@ -81,7 +81,9 @@ private:
     }
     [[nodiscard]] std::vector<std::size_t> refused_with(std::int64_t nodes) { return refused_of(outcome_with(nodes)); }
 
+    /// Also true once an end is wanted.
     bool all_fit(std::int64_t nodes) {
+        if (stop_.raised()) return true;
         const queue_outcome outcome = outcome_with(nodes);
         std::int64_t refused = 0;
         for (const std::size_t i : refused_of(outcome)) refused += outcome.entries[i].refused;
@@ -127,14 +129,15 @@ private:
     const pod_queue* queue_;
     const node_kind* kind_;
     vgpualloc::pod_id first_id_;
+    vgpualloc::stop_signal stop_;
     nodes_found result_;
 };
 
 } // namespace
 
 nodes_found find_nodes(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue,
-                       const node_kind& kind, vgpualloc::pod_id first_id) {
-    return searcher{state, decider, queue, kind, first_id}.run();
+                       const node_kind& kind, vgpualloc::pod_id first_id, const vgpualloc::stop_signal& stop) {
+    return searcher{state, decider, queue, kind, first_id, stop}.run();
 }
 
 } // namespace vgpuops::whatif

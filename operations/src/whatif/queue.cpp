@@ -63,8 +63,9 @@ void stay_on(const std::string& node, vgpualloc::pod_request& request) {
 
 class queue_maker {
 public:
-    queue_maker(const kube::snapshot& state, const std::vector<kube::manifest>& objects)
-        : state_{&state}, objects_{&objects} {
+    queue_maker(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                const vgpualloc::stop_signal& stop)
+        : state_{&state}, objects_{&objects}, stop_{stop} {
         read_objects(objects);
     }
 
@@ -80,11 +81,15 @@ public:
         }
     }
     void add_waiting() {
-        for (const kube::snapshot_pod& pod : state_->pending) add(pod, pod_origin::waits);
+        for (const kube::snapshot_pod& pod : state_->pending) {
+            if (stop_.poll()) return;
+            add(pod, pod_origin::waits);
+        }
     }
     void add_new(const std::vector<kube::manifest>& added) {
         read_objects(added);
         for (const kube::manifest& object : added) {
+            if (stop_.poll()) return;
             if (!object.pod) continue;
             auto pod = kube::read_snapshot_pod(object, state_->dialects);
             queued_pods& entry = pod ? add(*std::move(pod), pod_origin::added)
@@ -178,6 +183,7 @@ private:
 
     const kube::snapshot* state_;
     const std::vector<kube::manifest>* objects_;
+    vgpualloc::stop_signal stop_;
     std::map<std::string, const kube::manifest*> by_name_;
     std::map<std::string, std::int64_t> priorities_; ///< by class
     std::map<std::string, std::int64_t> minimum_;    ///< by gang, where it is said
@@ -189,13 +195,17 @@ private:
 class placer {
 public:
     placer(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue, pod_id first_id,
-           const std::function<void(std::size_t)>& on_refusal)
-        : state_{&state}, decider_{&decider}, queue_{&queue}, on_refusal_{&on_refusal}, next_id_{first_id.value()} {
+           const std::function<void(std::size_t)>& on_refusal, const vgpualloc::stop_signal& stop)
+        : state_{&state}, decider_{&decider}, queue_{&queue}, on_refusal_{&on_refusal}, next_id_{first_id.value()},
+          stop_{stop} {
         result_.entries.resize(queue.pods.size());
     }
 
     [[nodiscard]] queue_outcome run() {
-        for (const placing_unit& unit : queue_->units) place(unit);
+        for (const placing_unit& unit : queue_->units) {
+            if (stop_.poll()) break;
+            place(unit);
+        }
         for (const entry_outcome& entry : result_.entries) {
             result_.placed += static_cast<std::int64_t>(entry.placed.size());
             result_.refused += entry.refused;
@@ -237,7 +247,7 @@ private:
         if (entry.one_per_node) return place_on_every_node(entry, outcome);
         const auto request = decider_->intern(entry.pod.request);
         VGA_ASSERT(request.has_value(), "what a dialect reads is within the core's limits");
-        for (std::int64_t i = 0; i < entry.count; ++i) {
+        for (std::int64_t i = 0; i < entry.count && !stop_.poll(); ++i) {
             const auto where = decider_->decide(*request);
             if (!where) { // and so it is for all that are like this one
                 outcome.refused = entry.count - i;
@@ -273,6 +283,7 @@ private:
     const pod_queue* queue_;
     const std::function<void(std::size_t)>* on_refusal_;
     std::uint32_t next_id_;
+    vgpualloc::stop_signal stop_;
     queue_outcome result_;
 };
 
@@ -280,8 +291,8 @@ private:
 
 pod_queue make_queue(const kube::snapshot& state, const std::vector<std::string>& node_names,
                      const std::vector<kube::manifest>& objects, const std::vector<pod_id>& evicted,
-                     const std::vector<kube::manifest>& added) {
-    queue_maker maker{state, objects};
+                     const std::vector<kube::manifest>& added, const vgpualloc::stop_signal& stop) {
+    queue_maker maker{state, objects, stop};
     maker.add_evicted(evicted, node_names);
     maker.add_waiting();
     maker.add_new(added);
@@ -289,8 +300,8 @@ pod_queue make_queue(const kube::snapshot& state, const std::vector<std::string>
 }
 
 queue_outcome place_all(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue, pod_id first_id,
-                        const std::function<void(std::size_t)>& on_refusal) {
-    return placer{state, decider, queue, first_id, on_refusal}.run();
+                        const std::function<void(std::size_t)>& on_refusal, const vgpualloc::stop_signal& stop) {
+    return placer{state, decider, queue, first_id, on_refusal, stop}.run();
 }
 
 } // namespace vgpuops::whatif

@@ -215,7 +215,7 @@ std::vector<std::string> labels_of(const std::vector<report_run>& runs) {
 }
 
 void append_data(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels,
-                 const std::vector<measure>& rows) {
+                 const std::vector<measure>& rows, const vgpualloc::stop_signal& stop) {
     const timeline axes = timeline_of(runs);
     const vgpualloc::ticks start = start_of(runs);
     std::vector<std::string> clusters; // runs of one cluster share its description
@@ -224,7 +224,7 @@ void append_data(std::string& out, const std::vector<report_run>& runs, const st
     out += ",\"clock\":";
     out += axes.has_clock ? "true" : "false";
     out += ",\"runs\":[";
-    for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (std::size_t i = 0; i < runs.size() && !stop.raised(); ++i) {
         if (i != 0) out += ',';
         append_run(out, runs[i], i, labels[i], {.has_clock = axes.has_clock, .start = start}, rows);
         const occupancy_layout layout = layout_of(runs[i].nodes, columns_max);
@@ -233,7 +233,7 @@ void append_data(std::string& out, const std::vector<report_run>& runs, const st
         out += ",\"cluster\":";
         append_integer(out, known - clusters.begin());
         out += ",\"cpu\":\"" + layout.cpu + "\",\"history\":";
-        append_history(out, runs[i], layout, start, history_bytes_max / runs.size());
+        append_history(out, runs[i], layout, start, history_bytes_max / runs.size(), stop);
         out += '}';
     }
     out += "],\"clusters\":[";

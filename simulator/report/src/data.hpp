@@ -39,6 +39,6 @@ struct timeline {
 struct measure;
 /// `rows` say what the legends show while nothing is pointed at.
 void append_data(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels,
-                 const std::vector<measure>& rows);
+                 const std::vector<measure>& rows, const vgpualloc::stop_signal& stop);
 
 } // namespace vgpureport

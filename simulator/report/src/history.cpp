@@ -283,9 +283,10 @@ private:
     std::string changes_;
 };
 
-/// Stops early where more than `bytes_max` comes together.
+/// Stops early where more than `bytes_max` comes together, or an end is wanted.
 recorded record(const report_run& run, const occupancy_layout& layout, const label_ranks& ranks,
-                const std::vector<ticks>& moments, bool with_parts, std::size_t bytes_max) {
+                const std::vector<ticks>& moments, bool with_parts, std::size_t bytes_max,
+                vgpualloc::stop_signal stop) {
     recorder cells{run, layout, ranks, with_parts};
     if (run.history.events.empty()) {
         cells.take_nodes();
@@ -294,7 +295,10 @@ recorded record(const report_run& run, const occupancy_layout& layout, const lab
     }
     auto event = run.history.events.begin();
     for (const ticks moment : moments) {
-        for (; event != run.history.events.end() && event->time <= moment; ++event) cells.take(*event);
+        for (; event != run.history.events.end() && event->time <= moment; ++event) {
+            if (stop.poll()) return std::move(cells).take_result();
+            cells.take(*event);
+        }
         cells.write();
         if (cells.bytes() > bytes_max) break;
     }
@@ -311,12 +315,12 @@ const report_sample* sample_at(const report_run& run, ticks moment) {
 } // namespace
 
 void append_history(std::string& out, const report_run& run, const occupancy_layout& layout, ticks start,
-                    std::size_t bytes_max) {
+                    std::size_t bytes_max, const vgpualloc::stop_signal& stop) {
     const label_ranks ranks = rank_labels(run.history);
     std::size_t limit = moments_max;
     bool with_parts = !run.history.events.empty() && !layout.merged;
     auto moments = moments_of(run, limit);
-    auto cells = record(run, layout, ranks, moments, with_parts, bytes_max);
+    auto cells = record(run, layout, ranks, moments, with_parts, bytes_max, stop);
     while (cells.bytes() > bytes_max && (limit > moments_least || with_parts)) {
         if (limit > moments_least) {
             limit /= 2;
@@ -327,7 +331,7 @@ void append_history(std::string& out, const report_run& run, const occupancy_lay
         // The last attempt is taken as it is, whatever its size.
         const bool is_last = limit <= moments_least && !with_parts;
         constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
-        cells = record(run, layout, ranks, moments, with_parts, is_last ? no_limit : bytes_max);
+        cells = record(run, layout, ranks, moments, with_parts, is_last ? no_limit : bytes_max, stop);
     }
     const auto shown = run.shown_at ? std::upper_bound(moments.begin(), moments.end(), *run.shown_at) : moments.end();
     out += "{\"shown\":";

@@ -69,11 +69,12 @@ struct page_content {
     const chart_library& charts;
     std::vector<std::string> labels;
     std::vector<measure> rows;
+    vgpualloc::stop_signal stop;
 };
 
 /// Appends what stands at the template's place `name`.
 void append_place(std::string& out, std::string_view name, const page_content& content) {
-    const auto& [runs, charts, labels, rows] = content;
+    const auto& [runs, charts, labels, rows, stop] = content;
     if (name == "title") return append_title(out, labels);
     if (name == "subtitle") return append_subtitle(out, runs);
     if (name == "style") {
@@ -99,7 +100,7 @@ void append_place(std::string& out, std::string_view name, const page_content& c
         append_classes(out, runs, labels);
         append_facts(out, runs, labels);
     } else if (name == "data") {
-        append_data(out, runs, labels, rows);
+        append_data(out, runs, labels, rows, stop);
     } else if (name == "licence") {
         append_licence(out, charts);
     } else if (name == "scripts") {
@@ -115,10 +116,14 @@ chart_library built_in_charts() {
     return {.script = embedded::dygraphs_js, .style = embedded::dygraphs_css, .licence = embedded::dygraphs_licence};
 }
 
-std::string render_report(const std::vector<report_run>& runs, const chart_library& charts) {
+std::string render_report(const std::vector<report_run>& runs, const chart_library& charts,
+                          const vgpualloc::stop_signal& stop) {
     VGA_ASSERT(!runs.empty(), "a report has at least one run");
-    const page_content content{
-        .runs = runs, .charts = charts, .labels = labels_of(runs), .rows = measures_of(runs, timeline_of(runs))};
+    const page_content content{.runs = runs,
+                               .charts = charts,
+                               .labels = labels_of(runs),
+                               .rows = measures_of(runs, timeline_of(runs)),
+                               .stop = stop};
     std::string out;
     out.reserve(512 * 1024); // a typical page fits, so that nothing is copied while it grows
     // One pass over the template: what is filled in is never looked at again, so no input can name a place.

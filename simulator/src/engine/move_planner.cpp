@@ -78,18 +78,18 @@ std::int64_t devices_opened(const vgpualloc::ledger& book, const move_plan& plan
 /// By plan/defragment.hpp.
 class room_planner : public move_planner {
 public:
-    explicit room_planner(std::int64_t moves_max) : moves_max_{moves_max} {}
+    room_planner(std::int64_t moves_max, const vgpualloc::stop_signal& stop) : moves_max_{moves_max}, stop_{stop} {}
 
     [[nodiscard]] std::optional<move_plan> plan(const room_wanted& wanted) override {
         auto room = vgpualloc::plan::find_room(*wanted.book, *wanted.request, movable_pods(wanted),
-                                               {.moves_max = affordable(wanted, moves_max_)});
+                                               {.moves_max = affordable(wanted, moves_max_), .stop = stop_});
         if (!room || room->planned.moves.empty()) return std::nullopt;
         return std::move(room->planned);
     }
     /// No look undoes what one before it did: it leaves fewer nodes in use, or as many nodes and fewer devices.
     [[nodiscard]] std::optional<move_plan> tidy(const room_wanted& wanted) override {
         const auto pods = movable_pods(wanted);
-        const move_budget budget{.moves_max = affordable(wanted, moves_max_)};
+        const move_budget budget{.moves_max = affordable(wanted, moves_max_), .stop = stop_};
         auto emptying = vgpualloc::plan::consolidate(*wanted.book, pods, emptied_unit::device, budget).planned;
         if (emptying.moves.empty() && some_node_may_empty(wanted, budget.moves_max)) {
             emptying = vgpualloc::plan::consolidate(*wanted.book, pods, emptied_unit::node, budget).planned;
@@ -101,13 +101,14 @@ public:
 
 private:
     std::int64_t moves_max_;
+    vgpualloc::stop_signal stop_;
 };
 
 /// By plan/slot_repack.hpp.
 class slot_planner final : public room_planner {
 public:
-    slot_planner(vgpualloc::slot_scarcity& prices, std::int64_t moves_max)
-        : room_planner{moves_max}, repack_{prices, {.moves_max = moves_max}} {}
+    slot_planner(vgpualloc::slot_scarcity& prices, std::int64_t moves_max, const vgpualloc::stop_signal& stop)
+        : room_planner{moves_max, stop}, repack_{prices, {.moves_max = moves_max}} {}
 
     [[nodiscard]] std::optional<move_plan> plan(const room_wanted& wanted) override {
         return repack_.find(
@@ -120,11 +121,12 @@ private:
 
 } // namespace
 
-std::unique_ptr<move_planner> planner_for(vgpualloc::policy& ranking, std::int64_t moves_max) {
+std::unique_ptr<move_planner> planner_for(vgpualloc::policy& ranking, std::int64_t moves_max,
+                                          const vgpualloc::stop_signal& stop) {
     if (auto* const prices = dynamic_cast<vgpualloc::policies::ssp*>(&ranking)) {
-        return std::make_unique<slot_planner>(prices->scarcity(), moves_max);
+        return std::make_unique<slot_planner>(prices->scarcity(), moves_max, stop);
     }
-    return std::make_unique<room_planner>(moves_max);
+    return std::make_unique<room_planner>(moves_max, stop);
 }
 
 } // namespace vgpusim

@@ -47,7 +47,8 @@ bool simulation::make_room(std::uint32_t pod) {
     room_wanted question = question_about_moves();
     question.request = &request_of(pod);
     auto planned = options_.moves.planner->plan(question);
-    if (!planned) return false;
+    stopped_ = options_.stop.raised(); // a search is as long as many events
+    if (!planned || stopped_) return false;
     ++waiting_; // until its place is free
     const bool begun = start_plan(*std::move(planned), booking_for(pod));
     if (!begun) --waiting_;
@@ -58,7 +59,8 @@ bool simulation::make_room(std::uint32_t pod) {
 void simulation::tidy() {
     if (executor_.tokens() < 1.0 || !executor_.is_idle()) return;
     auto planned = options_.moves.planner->tidy(question_about_moves());
-    if (planned) (void)start_plan(*std::move(planned), std::nullopt);
+    stopped_ = options_.stop.raised();
+    if (planned && !stopped_) (void)start_plan(*std::move(planned), std::nullopt);
 }
 
 bool simulation::start_plan(vgpualloc::plan::move_plan planned, std::optional<vgpualloc::booking> arriving) {

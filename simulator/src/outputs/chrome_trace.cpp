@@ -126,7 +126,7 @@ void append_counter(std::string& out, const trace_counter& counter) {
 
 } // namespace
 
-std::string chrome_trace(const trace_contents& contents) {
+std::string chrome_trace(const trace_contents& contents, vgpualloc::stop_signal stop) {
     std::string out{trace_beginning};
     out += ",\"pods\":\"";
     out += contents.kept_of == 1 ? "all" : "one of " + std::to_string(contents.kept_of);
@@ -138,7 +138,10 @@ std::string chrome_trace(const trace_contents& contents) {
         append_order(out, "process_sort_index", process_of(node), 0);
     }
     thread_table threads;
-    for (const trace_span& span : contents.spans) append_span(out, span, threads.thread_for(span));
+    for (const trace_span& span : contents.spans) {
+        if (stop.poll()) break;
+        append_span(out, span, threads.thread_for(span));
+    }
     threads.append_names(out);
     for (const trace_counter& counter : contents.counters) append_counter(out, counter);
     out += "\n]}\n";
@@ -150,8 +153,10 @@ namespace {
 /// Goes through the log and notes from when to when each booking lasted.
 class span_collector {
 public:
-    span_collector(const run_record& record, const simulation_input& input, std::size_t kept_of)
-        : book_{*record.ledger}, input_{input}, kept_of_{kept_of}, row_of_(book_.nodes().nodes.size(), not_listed) {
+    span_collector(const run_record& record, const simulation_input& input, std::size_t kept_of,
+                   const vgpualloc::stop_signal& stop)
+        : book_{*record.ledger}, input_{input}, kept_of_{kept_of}, stop_{stop},
+          row_of_(book_.nodes().nodes.size(), not_listed) {
         for (std::uint32_t row = 0; row < input.node_list_order.size(); ++row) {
             row_of_[input.node_list_order[row]] = row;
         }
@@ -168,7 +173,7 @@ public:
         const vgpualloc::ledger_log log = book_.log();
         std::vector<span_range> open(log.bookings.size()); // by slot of the booking
         ticks now;
-        for (std::size_t i = 0; i < log.events.size(); ++i) {
+        for (std::size_t i = 0; i < log.events.size() && !stop_.poll(); ++i) {
             const vgpualloc::ledger_event& event = log.events[i];
             if (event.undone || event.undoes || !vgpualloc::is_of_booking(event.kind)) continue;
             now = times.time_of(book_.first_event() + i);
@@ -242,6 +247,7 @@ private:
     const vgpualloc::ledger& book_;
     const simulation_input& input_;
     std::size_t kept_of_;
+    vgpualloc::stop_signal stop_;
     std::vector<std::uint32_t> row_of_;   ///< by node, its line in the node list
     std::vector<std::uint32_t> queue_of_; ///< by pod; empty where there are no queues
     std::vector<trace_span> spans_;
@@ -249,7 +255,8 @@ private:
 
 } // namespace
 
-trace_contents trace_of(const run_record& record, const simulation_input& input, std::size_t spans_max) {
+trace_contents trace_of(const run_record& record, const simulation_input& input, std::size_t spans_max,
+                        const vgpualloc::stop_signal& stop) {
     std::size_t spans = 0;
     for (const vgpualloc::booking& entry : record.ledger->bookings()) {
         spans += std::max<std::size_t>(1, entry.where.shares.size());
@@ -259,7 +266,9 @@ trace_contents trace_of(const run_record& record, const simulation_input& input,
     for (const std::uint32_t node : input.node_list_order) {
         contents.nodes.push_back(record.ledger->nodes().nodes[node].name);
     }
-    contents.spans = span_collector{record, input, contents.kept_of}.collect(event_clock::reader{record.result.clock});
+    contents.spans =
+        span_collector{record, input, contents.kept_of, stop}.collect(event_clock::reader{record.result.clock});
+    if (stop.raised()) return contents;
     trace_counter allocated{"GPUs allocated", {}};
     trace_counter served{"GPUs served", {}};
     for (const sample& moment : record.result.samples) {

@@ -95,8 +95,8 @@ std::string request_label(const simulation_input& input, std::uint32_t request) 
 /// Goes through the log and keeps the state of every device.
 class log_reader {
 public:
-    log_reader(const run_record& record, const simulation_input& input)
-        : book_{*record.ledger}, input_{input}, time_{record.result.clock},
+    log_reader(const run_record& record, const simulation_input& input, const vgpualloc::stop_signal& stop)
+        : book_{*record.ledger}, input_{input}, stop_{stop}, time_{record.result.clock},
           row_of_(book_.nodes().nodes.size(), absent) {
         for (std::size_t row = 0; row < input.node_list_order.size(); ++row) {
             row_of_[input.node_list_order[row]] = static_cast<std::uint32_t>(row);
@@ -111,7 +111,7 @@ public:
 
     vgpureport::occupancy_history read() && {
         const vgpualloc::ledger_log log = book_.log();
-        for (std::size_t i = 0; i < log.events.size(); ++i) {
+        for (std::size_t i = 0; i < log.events.size() && !stop_.poll(); ++i) {
             const vgpualloc::ledger_event& event = log.events[i];
             if (event.undone || event.undoes) continue;
             now_ = time_.time_of(book_.first_event() + i);
@@ -197,6 +197,7 @@ private:
 
     const vgpualloc::ledger& book_;
     const simulation_input& input_;
+    vgpualloc::stop_signal stop_;
     event_clock::reader time_;
     vgpualloc::ticks now_;
     std::vector<std::uint32_t> row_of_; ///< by node, its line in the node list
@@ -224,8 +225,9 @@ std::uint16_t slices_of(const device_spec& spec) {
     return grid == nullptr ? std::uint16_t{0} : static_cast<std::uint16_t>(grid->model().units.count());
 }
 
-vgpureport::occupancy_history history_of(const run_record& record, const simulation_input& input) {
-    return log_reader{record, input}.read();
+vgpureport::occupancy_history history_of(const run_record& record, const simulation_input& input,
+                                         const vgpualloc::stop_signal& stop) {
+    return log_reader{record, input, stop}.read();
 }
 
 } // namespace vgpusim

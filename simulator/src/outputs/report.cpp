@@ -197,7 +197,8 @@ void show_bound(vgpureport::report_run& shown, const bound_figures& bound) {
 
 } // namespace
 
-vgpureport::report_run describe(const run_record& record, const loaded_input& loaded) {
+vgpureport::report_run describe(const run_record& record, const loaded_input& loaded,
+                                const vgpualloc::stop_signal& stop) {
     vgpureport::report_run shown;
     shown.policy = record.config.policy;
     shown.total = vgpualloc::milli_gpu{record.total_milli};
@@ -248,7 +249,8 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
         }
         shown.nodes.push_back(std::move(line));
     }
-    shown.history = history_of(record, loaded.input);
+    shown.history = history_of(record, loaded.input, stop);
+    if (stop.raised()) return shown;
     if (record.has_queue) show_queue(shown, record, loaded.input);
     show_devices(shown, record);
     if (record.bound) show_bound(shown, *record.bound);

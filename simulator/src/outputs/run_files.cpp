@@ -24,7 +24,8 @@ named_texts run_files(const run_record& record, const loaded_input& loaded, cons
     if (stop.raised()) return files;
     files.emplace_back(summary, summary_json(record, loaded, baseline));
     if (record.prices) files.emplace_back(prices_name, write_prices(*record.prices));
-    if (record.config.trace) files.emplace_back(trace_name, chrome_trace(trace_of(record, loaded.input)));
+    if (!record.config.trace || stop.raised()) return files;
+    files.emplace_back(trace_name, chrome_trace(trace_of(record, loaded.input, trace_spans_max, stop), stop));
     return files;
 }
 

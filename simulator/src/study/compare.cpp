@@ -87,13 +87,16 @@ std::vector<std::string> comparison_file_names(const run_config& config, const s
     return names;
 }
 
-named_texts comparison_files(const std::vector<run_record>& records, const loaded_input& loaded) {
+named_texts comparison_files(const std::vector<run_record>& records, const loaded_input& loaded,
+                             const vgpualloc::stop_signal& stop) {
     named_texts files;
     vgpuformats::document summaries = vgpuformats::document::list();
     std::vector<vgpureport::report_run> shown;
     for (const run_record& record : records) {
-        shown.push_back(describe(record, loaded));
-        for (auto& [name, text] : run_files(record, loaded)) {
+        shown.push_back(describe(record, loaded, stop));
+        auto of_run = run_files(record, loaded, nullptr, stop);
+        if (stop.raised()) return files;
+        for (auto& [name, text] : of_run) {
             if (name == "summary.json") summaries.push_back(vgpuformats::parse_json(text, name).value());
             files.emplace_back(folder_of(record.config.policy) + "/" + name, std::move(text));
         }
@@ -101,7 +104,7 @@ named_texts comparison_files(const std::vector<run_record>& records, const loade
     rank_only_comparable(shown);
     shown.front().answer = verdict_of(records);
     files.emplace_back(summaries_name, vgpuformats::print_json(summaries, 2) + "\n");
-    files.emplace_back(report_name, vgpureport::render_report(shown));
+    files.emplace_back(report_name, vgpureport::render_report(shown, vgpureport::built_in_charts(), stop));
     return files;
 }
 

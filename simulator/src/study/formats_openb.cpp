@@ -69,7 +69,8 @@ expected<loaded_input> load_openb(const run_config& config, input_reader& from) 
                                        .seed = config.seed,
                                        .offered_load = config.offered_load,
                                        .departures = config.departures,
-                                       .mode = *mode});
+                                       .mode = *mode,
+                                       .stop = from.stop()});
     if (!input) return unexpected(input.error());
     loaded.input = *std::move(input);
     return loaded;

@@ -3,7 +3,8 @@
 
 namespace vgpusim {
 
-vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* user) {
+vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* user,
+                                                                             const vgpualloc::stop_signal& /*stop*/) {
     return vgpualloc::unexpected(
         vgpualloc::error{.code = vgpualloc::error_code::unsupported,
                          .where = user,

@@ -333,7 +333,7 @@ expected<std::unique_ptr<started_run>> started_run::begin(const run_config& conf
     if (is_volcano) run->decides = std::make_unique<volcano_placer>(input, *record.ledger);
     if (config.defragment != defragment::never) {
         if (const auto checked = check_moves(config, entry); !checked) return unexpected(checked.error());
-        run->mover = planner_for(*run->policies.node, config.defragment_moves_max);
+        run->mover = planner_for(*run->policies.node, config.defragment_moves_max, parts.stop);
     }
     run->sim.emplace(input, *record.ledger, *run->alloc, *run->rules, run->fragmentation,
                      simulation_options{.kept = parts.kept,

@@ -3,8 +3,9 @@
 
 namespace vgpusim {
 
-vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* /*user*/) {
-    return vgpualloc::solver::make_highs();
+vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* /*user*/,
+                                                                             const vgpualloc::stop_signal& stop) {
+    return vgpualloc::solver::make_highs(stop);
 }
 
 } // namespace vgpusim

@@ -53,7 +53,7 @@ expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<
     for (const std::string& path : files) {
         const auto input = from.read(path);
         if (!input) return unexpected(vgpualloc::kube::with_export_advice(input.error()));
-        auto objects = vgpualloc::kube::read_manifests(input->text, path);
+        auto objects = vgpualloc::kube::read_manifests(input->text, path, from.stop());
         if (!objects) return objects;
         all.insert(all.end(), std::make_move_iterator(objects->begin()), std::make_move_iterator(objects->end()));
     }

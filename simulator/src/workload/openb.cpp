@@ -230,7 +230,9 @@ expected<simulation_input> build_openb_workload(const std::vector<openb_node>& n
     input.reason_name = vgpualloc::openb::reason_name;
     input.typical = typical_pods(pods);
     input.demand = demand_of(pods);
+    if (options.stop.raised()) return vgpualloc::unexpected(vgpualloc::stop_signal::stopped());
     std::ranges::sort(pods, {}, &openb_pod::name);
+    if (options.stop.raised()) return vgpualloc::unexpected(vgpualloc::stop_signal::stopped());
     vgpualloc::compat::go_random random{options.seed};
     discard(random, draws_before_shuffle);
     std::vector<listed_pod> list(pods.size());
@@ -245,6 +247,7 @@ expected<simulation_input> build_openb_workload(const std::vector<openb_node>& n
     add_nodes(input, nodes, options, random);
     const auto request_of = add_requests(input, pods);
 
+    if (options.stop.raised()) return vgpualloc::unexpected(vgpualloc::stop_signal::stopped());
     input.pods.reserve(list.size());
     for (const listed_pod& listed : list) {
         const auto order = static_cast<std::int64_t>(input.pods.size());

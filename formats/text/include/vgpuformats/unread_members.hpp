@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpuformats/document.hpp"
 
 namespace vgpuformats {
@@ -21,11 +22,13 @@ struct unread_members {
     std::string_view advice = {}; ///< the end of the errors of size: what can be left out of a text
 };
 
-/// parse_documents() but for such members. Of a key that one of them has twice no error tells.
+/// parse_documents() but for such members. Of a key that one of them has twice no error tells. Another error: stopped.
 [[nodiscard]] vgpualloc::expected<std::vector<document>> parse_documents(std::string_view text, std::string_view name,
-                                                                         const unread_members& unread);
+                                                                         const unread_members& unread,
+                                                                         const vgpualloc::stop_signal& stop = {});
 /// parse_json_stream(), likewise.
 [[nodiscard]] vgpualloc::expected<std::vector<document>> parse_json_stream(std::string_view text, std::string_view name,
-                                                                           const unread_members& unread);
+                                                                           const unread_members& unread,
+                                                                           const vgpualloc::stop_signal& stop = {});
 
 } // namespace vgpuformats

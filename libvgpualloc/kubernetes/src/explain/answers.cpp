@@ -32,20 +32,24 @@ namespace {
 /// Asks all nodes about one pod.
 class explainer {
 public:
-    explainer(const snapshot& state, const snapshot_pod& pod, policy_pair scorers)
+    explainer(const snapshot& state, const snapshot_pod& pod, policy_pair scorers, const stop_signal& stop)
         : state_{&state}, pod_{&pod}, scorer_{scorers.node}, device_scorer_{scorers.device},
-          decider_{*state.book, scorers} {
+          decider_{*state.book, scorers}, stop_{stop} {
         for (const auto& entry : pod.request.containers) view_.devices += entry.count;
         view_.request = &pod.request;
     }
 
-    void explain(explanation& explained) {
+    /// Error: stopped.
+    expected<void> explain(explanation& explained) {
         decided_ = decider_.decide(known_request());
         const auto& decided = decided_;
-        for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) explained.nodes.push_back(node(node_index{n}));
+        for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
+            if (stop_.poll()) return unexpected(stop_signal::stopped());
+            explained.nodes.push_back(node(node_index{n}));
+        }
         if (!decided) {
             explained.reasons = decided.error();
-            return;
+            return {};
         }
         explained.chosen = decided->node.at();
         explained.nodes[*explained.chosen].shares = shares(*decided, decided->node);
@@ -55,14 +59,16 @@ public:
             explained.notes.push_back("no annotations: " + written.error().message());
         note_fault_domains(*decided, explained);
         explain_choice(explained);
+        return {};
     }
 
-    /// Books all pods, or one on every node. explain() comes before, and its choice is the first one's.
+    /// Books all pods, or one on every node, or fewer if an end is wanted. explain() comes before, and its choice is
+    /// the first one's.
     void place_replicas(const pods_wanted& wanted, ledger_pods& pods, replica_answer& answer) {
         if (wanted.one_per_node) return place_on_every_node(pods, answer);
         if (wanted.count == 0) return;
         if (decided_) book(*decided_, pods, answer);
-        while (!answer.placed.empty() && std::cmp_less(answer.placed.size(), wanted.count)) {
+        while (!answer.placed.empty() && std::cmp_less(answer.placed.size(), wanted.count) && !stop_.poll()) {
             decided_ = decider_.decide(known_request());
             if (!decided_) break;
             book(*decided_, pods, answer);
@@ -89,7 +95,7 @@ private:
     }
 
     void place_on_every_node(ledger_pods& pods, replica_answer& answer) {
-        for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
+        for (std::size_t n = 0; n < state_->nodes().nodes.size() && !stop_.poll(); ++n) {
             const node_decision decision = decider_.ask_node(node_index{n}, pod_->request);
             if (decision.answer.code == rejection_code::none) book(decision.where, pods, answer);
         }
@@ -243,6 +249,7 @@ private:
     policy* scorer_;
     policy* device_scorer_;
     allocator decider_;
+    stop_signal stop_;
     request_view view_;
     expected<placement, rejection> decided_; ///< by explain(), then of the last replica
 };
@@ -305,8 +312,8 @@ expected<explanation> explain_first(const snapshot& state, ledger_pods& pods, co
     if (!ranks) return unexpected(ranks.error());
     explanation result{.pod = pod, .policy = ranks->name, .policy_summary = ranks->summary, .notes = ranks->notes};
     result.not_considered = ranks->not_considered;
-    explainer asks{state, pod, ranks->scorers()};
-    asks.explain(result);
+    explainer asks{state, pod, ranks->scorers(), options.stop};
+    if (auto explained = asks.explain(result); !explained) return unexpected(std::move(explained).error());
     note_findings(state, pod, result.notes);
     note_pod(state, pod, result.notes);
     for (std::string& note : notes_of(state.dialects.config())) result.notes.push_back(std::move(note));
@@ -330,7 +337,11 @@ void explain_all(const snapshot& state, const std::vector<pods_wanted>& wanted, 
                  const std::function<void(expected<explanation>)>& tell) {
     trial scope{*state.book};
     ledger_pods pods{state};
-    for (const pods_wanted& entry : wanted) tell(explain_first(state, pods, entry.pod, &entry, options));
+    for (const pods_wanted& entry : wanted) {
+        auto explained = explain_first(state, pods, entry.pod, &entry, options);
+        if (options.stop.raised()) return;
+        tell(std::move(explained));
+    }
 }
 
 expected<explanation> explain(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {

@@ -375,7 +375,8 @@ std::vector<std::string> not_considered(std::span<const manifest> manifests) {
     return words;
 }
 
-std::vector<object_report> validate(std::span<const manifest> manifests, const dialect_set& dialects) {
+std::vector<object_report> validate(std::span<const manifest> manifests, const dialect_set& dialects,
+                                    stop_signal stop) {
     std::vector<error> warnings; // of objects that are there twice: each has a report of its own
     const cluster_objects objects = kube::sort_out(manifests, dialects, warnings);
     const dialect_set adapted = dialects.for_nodes(objects.node_objects());
@@ -394,7 +395,10 @@ std::vector<object_report> validate(std::span<const manifest> manifests, const d
         for (const error& doubt : doubts) of_config.notes.push_back(doubt.message());
         for (std::string& note : notes) of_config.notes.push_back(std::move(note));
     }
-    for (const manifest& object : manifests) reports.push_back(report_of(object, with_checks));
+    for (const manifest& object : manifests) {
+        if (object.node ? stop.raised() : stop.poll()) break; // a node has many devices
+        reports.push_back(report_of(object, with_checks));
+    }
     return reports;
 }
 

@@ -222,10 +222,11 @@ const pod_maker* maker_of(const manifest& object) {
 
 class manifest_reader {
 public:
-    explicit manifest_reader(const std::string& name) : name_{&name} {}
+    manifest_reader(const std::string& name, const stop_signal& stop) : name_{&name}, stop_{stop} {}
 
-    /// The items of a list are empty then.
+    /// The items of a list are empty then. Reads nothing more once an end is wanted.
     void read(document& object, const std::string& kind_in_list) {
+        if (stop_.poll()) return;
         if (object.find("items") != nullptr && is_list(object)) {
             const std::string kind = object.find("kind")->text;
             line_ = object.place.line;
@@ -372,6 +373,7 @@ private:
     }
 
     const std::string* name_;
+    stop_signal stop_;
     std::size_t objects_ = 0;
     std::int32_t line_ = 0; ///< of the object before
     std::vector<manifest> manifests_;
@@ -414,8 +416,8 @@ namespace {
 
 /// The documents of a text. One that cannot be parsed and has {{ … }} in a line is the template of one.
 expected<std::vector<document>> documents_of(std::string_view text, const std::string& name,
-                                             const vgpuformats::unread_members& unread = {}) {
-    auto documents = vgpuformats::parse_documents(text, name, unread);
+                                             const vgpuformats::unread_members& unread = {}, stop_signal stop = {}) {
+    auto documents = vgpuformats::parse_documents(text, name, unread, stop);
     if (documents || documents.error().code != error_code::malformed) return documents;
     if (!is_helm_template(text)) return documents;
     return unexpected(bad_input(error_code::unsupported, "", template_expected).at(documents.error().where));
@@ -452,18 +454,20 @@ bool is_of_the_cluster(std::string_view rule_kind) {
     return std::ranges::find(kinds, rule_kind) != kinds.end();
 }
 
-expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name) {
-    auto documents = documents_of(text, name, {.is_unread = is_unread_member, .advice = large_export_advice});
+expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name,
+                                               const stop_signal& stop) {
+    auto documents = documents_of(text, name, {.is_unread = is_unread_member, .advice = large_export_advice}, stop);
     if (!documents) return unexpected(documents.error());
-    manifest_reader reader{name};
+    manifest_reader reader{name, stop};
     for (document& object : *documents) {
         if (object.kind != value_kind::map) {
-            const std::string place = name + ":" + std::to_string(object.place.line);
-            return unexpected(bad_value(error_code::malformed, "", shown(object), "a Kubernetes object").at(place));
+            return unexpected(bad_value(error_code::malformed, "", shown(object), "a Kubernetes object")
+                                  .at(name + ":" + std::to_string(object.place.line)));
         }
         reader.read(object, {});
         object = {};
     }
+    if (stop.raised()) return unexpected(stop_signal::stopped());
     return reader.take();
 }
 
@@ -490,9 +494,7 @@ expected<document> one_document(std::string_view text, const std::string& name) 
 }
 
 expected<std::string> yaml_to_json_text(std::string_view text, const std::string& name) {
-    const auto root = one_document(text, name);
-    if (!root) return unexpected(root.error());
-    return vgpuformats::print_json(*root);
+    return one_document(text, name).map([](const document& root) { return vgpuformats::print_json(root); });
 }
 
 } // namespace vgpualloc::kube

@@ -22,9 +22,10 @@ struct snapshot_nodes {
 
 /// Leaves out, with a warning, the nodes that a ledger would refuse.
 snapshot_nodes read_nodes(const cluster_objects& objects, const dialect_set& dialects, cluster& nodes,
-                          std::vector<error>& warnings) {
+                          std::vector<error>& warnings, stop_signal stop) {
     snapshot_nodes result;
     for (const manifest* object : objects.nodes) {
+        if (stop.poll()) break;
         std::vector<dialects::node_reading> readings;
         for (const auto& spoken : dialects) {
             readings.push_back(spoken->read_node(objects.source_of(*spoken, *object->node)));
@@ -155,7 +156,7 @@ std::vector<counted_request> snapshot::requests() const {
     return result;
 }
 
-expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialect_set& dialects) {
+expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialect_set& dialects, stop_signal stop) {
     std::vector<error> warnings = dialects.config().devices.warnings;
     for (const manifest& object : objects) {
         if (!object.node && object.kind != "Pod") continue;
@@ -166,11 +167,15 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
     state.dialects = dialects.for_nodes(sorted.node_objects());
     state.warnings = std::move(warnings);
     cluster owned;
-    auto nodes = read_nodes(sorted, state.dialects, owned, state.warnings);
+    auto nodes = read_nodes(sorted, state.dialects, owned, state.warnings, stop);
+    if (stop.raised()) return unexpected(stop_signal::stopped());
     if (nodes.objects.empty()) return unexpected(why_no_node(objects, sorted, state.warnings));
     state.book = std::make_unique<ledger>(std::move(owned));
     pod_reader reader{nodes, state};
-    for (const manifest* pod : sorted.pods) reader.read(*pod);
+    for (const manifest* pod : sorted.pods) {
+        if (stop.poll()) return unexpected(stop_signal::stopped());
+        reader.read(*pod);
+    }
     for (const manifest& object : objects) {
         if (!is_rule_kind(object.kind)) continue;
         state.rule_objects.push_back({.kind = object.kind,

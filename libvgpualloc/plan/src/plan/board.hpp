@@ -107,9 +107,13 @@ public:
     /// Whether all of a placement is free for the pod now.
     [[nodiscard]] bool fits(std::uint32_t pod, const placement& where);
 
-    /// Counts a step; false when there are none left.
-    bool step() noexcept { return --steps_left >= 0; }
+    /// Counts a step; false when there are none left, or an end is wanted.
+    bool step() {
+        if (stop.poll()) steps_left = 0;
+        return --steps_left >= 0;
+    }
     std::int64_t steps_left = 0;
+    stop_signal stop;
 
 private:
     void add_devices();

@@ -39,6 +39,7 @@ public:
                  const move_costs& costs)
         : budget_{&budget}, movable_{movable}, on_{book, nullptr, movable, costs} {
         on_.steps_left = budget.steps_max;
+        on_.stop = budget.stop;
     }
 
     /// `seed` is of the random order.

@@ -27,6 +27,7 @@ public:
                 const move_budget& budget, const move_costs& costs)
         : budget_{&budget}, costs_{&costs}, on_{book, &blocked, movable, costs} {
         on_.steps_left = budget.steps_max;
+        on_.stop = budget.stop;
     }
 
     expected<found_room, no_room> find() {

@@ -84,7 +84,8 @@ private:
 
     [[nodiscard]] board fresh_board() const {
         board on{*book_, nullptr, movable_, *costs_};
-        on.steps_left = steps_left_;
+        on.steps_left = budget_->stop.raised() ? 0 : steps_left_;
+        on.stop = budget_->stop;
         return on;
     }
 

@@ -8,6 +8,7 @@
 
 #include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/explain/named_place.hpp"
 #include "vgpualloc/explain/words.hpp"
@@ -28,6 +29,7 @@ struct question {
     std::string device_policy{}; ///< of the devices of a node; empty: as `policy`
     std::uint64_t seed = 0;
     std::string find_kind{}; ///< empty: nothing is looked for
+    vgpualloc::stop_signal stop{};
 };
 
 /// A cluster in figures. Nodes that have failed do not count, devices out of service only as such.
@@ -89,7 +91,7 @@ struct answer {
 /// placed on the cluster with so many nodes more. Kinds may be described (catalog_kinds) and are then called as the
 /// nodes that stand for them. Errors: those of make_snapshot(), make_policy(), apply() and catalog_kinds; unknown_name
 /// for a kind that is no node and no template; duplicate for a template with the name of a node; mismatch for two
-/// policies of which only one looks at positions.
+/// policies of which only one looks at positions; stopped.
 [[nodiscard]] vgpualloc::expected<answer> answer_of(const std::vector<vgpualloc::kube::manifest>& objects,
                                                     const vgpualloc::dialect_set& dialects, const question& asked);
 

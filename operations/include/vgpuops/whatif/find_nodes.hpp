@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpuops/whatif/changes.hpp"
 #include "vgpuops/whatif/queue.hpp"
@@ -35,7 +36,9 @@ struct nodes_found {
 /// neighbours: policies are greedy, so a larger number need not be better, and no smaller number is promised to fail
 /// but the one next to the answer. A pod that an empty node takes needs no more nodes than there are pods, which is
 /// where the search ends. Pods that no scheduler takes (queued_pods::unreadable) do not count. The ledger is as before.
+/// Once an end is wanted, what is returned says nothing.
 [[nodiscard]] nodes_found find_nodes(vgpualloc::kube::snapshot& state, vgpualloc::allocator& decider,
-                                     const pod_queue& queue, const node_kind& kind, vgpualloc::pod_id first_id);
+                                     const pod_queue& queue, const node_kind& kind, vgpualloc::pod_id first_id,
+                                     const vgpualloc::stop_signal& stop = {});
 
 } // namespace vgpuops::whatif

@@ -11,6 +11,7 @@
 
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/core/error.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/model/placement.hpp"
@@ -50,11 +51,13 @@ struct pod_queue {
 /// Evicted pods, pods that wait and added pods: higher priority first, then those created earlier, then in that order.
 /// A gang is placed when its first pod's turn has come. Its minimum is that of its PodGroup or Volcano Job, less what
 /// runs of it; without one, all of its pods. `objects` are those of the snapshot and say what it does not know:
-/// priorities, times and PodGroups; `node_names` are those of its nodes before any of them was removed.
+/// priorities, times and PodGroups; `node_names` are those of its nodes before any of them was removed. Once an
+/// end is wanted, pods are missing.
 [[nodiscard]] pod_queue make_queue(const vgpualloc::kube::snapshot& state, const std::vector<std::string>& node_names,
                                    const std::vector<vgpualloc::kube::manifest>& objects,
                                    const std::vector<vgpualloc::pod_id>& evicted,
-                                   const std::vector<vgpualloc::kube::manifest>& added);
+                                   const std::vector<vgpualloc::kube::manifest>& added,
+                                   const vgpualloc::stop_signal& stop = {});
 
 /// What becomes of an entry of the queue.
 struct entry_outcome {
@@ -71,9 +74,11 @@ struct queue_outcome {
 
 /// Places all of the queue on the ledger of `state` with `decider`, which reads that ledger. What is placed stays
 /// booked. Numbers of pods from `first_id` on are given to them. `on_refusal` is called with the position of an entry
-/// when its first pod finds no place, the ledger being as that pod found it.
+/// when its first pod finds no place, the ledger being as that pod found it. Once an end is wanted, nothing more is
+/// placed.
 [[nodiscard]] queue_outcome place_all(vgpualloc::kube::snapshot& state, vgpualloc::allocator& decider,
                                       const pod_queue& queue, vgpualloc::pod_id first_id,
-                                      const std::function<void(std::size_t)>& on_refusal = {});
+                                      const std::function<void(std::size_t)>& on_refusal = {},
+                                      const vgpualloc::stop_signal& stop = {});
 
 } // namespace vgpuops::whatif

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/plan/move_plan.hpp"
 #include "vgpualloc/policy/policy.hpp"
@@ -33,7 +34,8 @@ public:
 
 /// By plan/slot_repack.hpp at the prices of `ranking` if that is ssp (docs/mig.md, "ssp with moves"), otherwise the
 /// fewest moves, at most moves_max, by plan/defragment.hpp. Devices are emptied by plan/defragment.hpp in either case.
-/// The policy must outlive the planner.
-[[nodiscard]] std::unique_ptr<move_planner> planner_for(vgpualloc::policy& ranking, std::int64_t moves_max);
+/// The policy must outlive the planner. Once an end is wanted, the fewest moves and emptied devices are not sought on.
+[[nodiscard]] std::unique_ptr<move_planner> planner_for(vgpualloc::policy& ranking, std::int64_t moves_max,
+                                                        const vgpualloc::stop_signal& stop = {});
 
 } // namespace vgpusim

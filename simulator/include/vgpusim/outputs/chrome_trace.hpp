@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpusim/engine/record.hpp"
 
@@ -46,10 +47,10 @@ struct trace_contents {
 
 /// The text of such a file. Nodes are processes and devices are threads; a device that several pods share at a time has
 /// further threads, since spans of one thread must not overlap. Times are microseconds.
-[[nodiscard]] std::string chrome_trace(const trace_contents& contents);
+[[nodiscard]] std::string chrome_trace(const trace_contents& contents, vgpualloc::stop_signal stop = {});
 
 /// What there is to draw of a run: pods by node and device, GPUs allocated and served.
 [[nodiscard]] trace_contents trace_of(const run_record& record, const simulation_input& input,
-                                      std::size_t spans_max = trace_spans_max);
+                                      std::size_t spans_max = trace_spans_max, const vgpualloc::stop_signal& stop = {});
 
 } // namespace vgpusim

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "vgpualloc/core/stop.hpp"
 #include "vgpureport/history.hpp"
 #include "vgpusim/engine/record.hpp"
 
@@ -15,7 +16,8 @@ namespace vgpusim {
 /// Every part that was taken and given back, and every device that was closed and opened, with the time. Parts of MIG
 /// GPUs and NPUs are called by their profile or template, others by the class of their pod. Nodes are counted as in
 /// simulation_input::node_list_order.
-[[nodiscard]] vgpureport::occupancy_history history_of(const run_record& record, const simulation_input& input);
+[[nodiscard]] vgpureport::occupancy_history history_of(const run_record& record, const simulation_input& input,
+                                                       const vgpualloc::stop_signal& stop = {});
 
 /// How many slices a device has whose parts have fixed places; 0 for any other.
 [[nodiscard]] std::uint16_t slices_of(const vgpualloc::device_spec& spec);

@@ -38,7 +38,8 @@ using progress_maker = std::function<simulation::progress(const std::string& pol
 [[nodiscard]] std::vector<std::string> comparison_file_names(const run_config& config,
                                                              const std::vector<std::string>& policies);
 
-/// These files, in another order.
-[[nodiscard]] named_texts comparison_files(const std::vector<run_record>& records, const loaded_input& loaded);
+/// These files, in another order. Once an end is wanted, some are missing.
+[[nodiscard]] named_texts comparison_files(const std::vector<run_record>& records, const loaded_input& loaded,
+                                           const vgpualloc::stop_signal& stop = {});
 
 } // namespace vgpusim

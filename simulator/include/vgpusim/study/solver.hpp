@@ -9,12 +9,9 @@
 
 namespace vgpusim {
 
-/// A solver; an error (unsupported) that names `user`, the command or flag that needs it, in a build without one.
-[[nodiscard]] vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* user);
-
-/// The same, one that solves nothing more once the caller wants an end: it then returns the error stopped. What is
-/// computed with a solver takes many programs, each of which is short.
+/// A solver, which returns the error stopped once the caller wants an end. An error (unsupported) that names `user`,
+/// the command or flag that needs it, in a build without one.
 [[nodiscard]] vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>>
-find_solver(const char* user, const vgpualloc::stop_signal& stop);
+find_solver(const char* user, const vgpualloc::stop_signal& stop = {});
 
 } // namespace vgpusim

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/model/device.hpp"
 #include "vgpualloc/model/request.hpp"
 #include "vgpusim/workload/workload.hpp"
@@ -18,6 +19,7 @@ struct workload_options {
     double offered_load = 0.0; ///< set_offered_load(); <= 0 leaves the times as they are
     bool departures = false;   ///< arrivals and stays from the trace's times instead of one pod a second that stays
     const vgpualloc::sharing_mode* mode = nullptr; ///< of every GPU; not null
+    vgpualloc::stop_signal stop{};
 };
 
 /// Builds the workload as the FGD reference simulator does, draw by draw: pods sorted by name and

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpureport/history.hpp"
 
@@ -140,7 +141,9 @@ inline constexpr double lead_min_pct = 1.0;
 /// The page: curves of allocation and fragmentation against arrived load, the node × GPU occupancy picture, placed and
 /// failed pods with reasons, the configuration. Opens without a network. `runs` is not empty; two runs or more are
 /// drawn in the same axes and compared in one table. Without a chart library a sentence stands in place of the curves.
+/// Once an end is wanted, the page is cut short.
 [[nodiscard]] std::string render_report(const std::vector<report_run>& runs,
-                                        const chart_library& charts = built_in_charts());
+                                        const chart_library& charts = built_in_charts(),
+                                        const vgpualloc::stop_signal& stop = {});
 
 } // namespace vgpureport

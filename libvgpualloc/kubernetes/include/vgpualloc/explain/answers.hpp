@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/dialect/volcano_config.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/model/rejection.hpp"
@@ -37,6 +38,7 @@ struct explain_options {
     /// True: the caller schedules the pod; spec.schedulerName is ignored. False: that scheduler must serve the pod's
     /// dialect.
     bool is_scheduler = false;
+    stop_signal stop{}; ///< error stopped; explain_all() tells nothing more
 };
 
 /// The first check that failed. Amounts are in `unit`; both are 0 where the check is not about an amount.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/core/error.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/model/registration.hpp"
@@ -61,9 +62,9 @@ inline constexpr std::size_t errors_max = 1000; ///< of an object that are told
 void add_error(object_report& report, error problem, const kube::manifest* object = nullptr);
 
 /// One report per object, in their order, after one for the configuration if it has warnings. Objects of all files
-/// together, because a pod's node may be in another one.
+/// together, because a pod's node may be in another one. Fewer once an end is wanted.
 [[nodiscard]] std::vector<object_report> validate(std::span<const kube::manifest> manifests,
-                                                  const dialect_set& dialects);
+                                                  const dialect_set& dialects, stop_signal stop = {});
 
 /// What the objects say of where and when pods run, and nothing here looks at; each once, with how many say it.
 [[nodiscard]] std::vector<std::string> not_considered(std::span<const kube::manifest> manifests);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
 #include "vgpualloc/model/host_rules.hpp"
@@ -74,8 +75,9 @@ struct manifest {
 /// The objects of a file, in its order: YAML documents or JSON values, lists (kind List, PodList, …) taken apart.
 /// Amounts of resources with a '/' in their name have to be whole numbers (Kubernetes: extended resources). Requests
 /// that are not given are the limits. What the API server would refuse of names and resources is a problem. Errors: the
-/// text cannot be parsed, is too large or nested too deeply, or a document is no object.
-[[nodiscard]] expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name);
+/// text cannot be parsed, is too large or nested too deeply, or a document is no object; stopped.
+[[nodiscard]] expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name,
+                                                             const stop_signal& stop = {});
 
 /// The same of objects that somebody tells one by one, where a line in a text says nothing: an object, and what is
 /// wrong with it, is at "pod <namespace>/<name>", "node <name>" or likewise. Errors as above, and missing for what has

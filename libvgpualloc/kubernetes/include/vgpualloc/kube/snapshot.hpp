@@ -14,6 +14,7 @@
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/ids.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/model/cluster.hpp"
@@ -112,8 +113,9 @@ struct snapshot {
 /// pod is bound by spec.nodeName or, while the scheduler is still binding, by the annotations of a dialect; pods that
 /// have ended are not there. What runs is counted even if it is too much (a warning says so); what cannot be read, or
 /// is there twice, is a warning and counts for nothing. Errors: missing if there is no node, those of check_node() if
-/// none of the nodes passes it.
-[[nodiscard]] expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialect_set& dialects);
+/// none of the nodes passes it; stopped.
+[[nodiscard]] expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialect_set& dialects,
+                                               stop_signal stop = {});
 
 /// What a pod, or a pod of a template, asks for. Errors: those of its dialect and of the object, mismatch for a pod
 /// that is bound already, unsupported for one that asks in more than one dialect. `object` has a pod.

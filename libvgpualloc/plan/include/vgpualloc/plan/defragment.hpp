@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/request.hpp"
@@ -36,6 +37,7 @@ struct move_budget {
     /// What a search may do, counted in questions to devices and in steps of its walk, so that its outcome does not
     /// depend on how fast a machine is.
     std::int64_t steps_max = 400'000;
+    stop_signal stop{}; ///< once it is raised, a search ends as at its last step
 };
 
 /// What a plan costs. A pod is down while it is copied and while it starts again, and each device of which it has a
