@@ -240,18 +240,9 @@ public:
         auto& answer = of_config_[config];
         if (answer) return *answer;
         answer.emplace();
-        std::int64_t right = 0;
         bool has_room = false;
         for (const std::uint32_t number : of_->configs_[config]) {
-            const device_now& device = of_->devices_[number];
-            if (!device.open) {
-                at(answer->parts, idle_cause::out_of_service) += device.idle;
-                continue;
-            }
-            const device_answer& of_this = of_device(number);
-            at(answer->parts, idle_cause::wrong_kind) += device.idle - of_this.right;
-            right += of_this.right;
-            has_room = has_room || of_this.has_room;
+            if (add_devices(number, 1, answer->parts)) has_room = true;
         }
         if (has_room) {
             node_filler filler = filler_of(config);
@@ -259,7 +250,7 @@ public:
             answer->pods = filler.fill(endless);
             answer->fits = before - filler.idle();
         }
-        at(answer->parts, idle_cause::scattered) = right - answer->fits;
+        at(answer->parts, idle_cause::scattered) -= answer->fits;
         return *answer;
     }
 
@@ -279,22 +270,26 @@ public:
     }
 
 private:
+    /// Adds what devices in one state say as long as nothing fits. True if a container has room in one.
+    bool add_devices(std::uint32_t number, std::int64_t count, idle_parts& to) {
+        const device_now& device = of_->devices_[number];
+        if (!device.open) {
+            at(to, idle_cause::out_of_service) += count * device.idle;
+            return false;
+        }
+        const device_answer& answer = of_device(number);
+        at(to, idle_cause::wrong_kind) += count * (device.idle - answer.right);
+        at(to, idle_cause::scattered) += count * answer.right;
+        return answer.has_room;
+    }
+
     /// Device by device, as only nodes with room in a device have something that fits.
     void sum_up() {
         sum_.emplace();
         std::vector<bool> has_room(of_->nodes_.size());
         for (std::uint32_t number = 0; number < of_->places_.size(); ++number) {
             const device_places& places = of_->places_[number];
-            const device_now& device = of_->devices_[number];
-            if (places.count == 0) continue;
-            if (!device.open) {
-                at(*sum_, idle_cause::out_of_service) += places.count * device.idle;
-                continue;
-            }
-            const device_answer& answer = of_device(number);
-            at(*sum_, idle_cause::wrong_kind) += places.count * (device.idle - answer.right);
-            at(*sum_, idle_cause::scattered) += places.count * answer.right;
-            if (!answer.has_room) continue;
+            if (places.count == 0 || !add_devices(number, places.count, *sum_)) continue;
             for (const std::uint32_t node : places.nodes) has_room[node] = true;
         }
         for (std::size_t n = 0; n < has_room.size(); ++n) {
