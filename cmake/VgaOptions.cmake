@@ -21,7 +21,7 @@ foreach(sanitizer IN LISTS VGA_SANITIZE)
 endforeach()
 # Counters of the product's lines, and libFuzzer's; the programs of tests do without.
 add_library(vga_counters INTERFACE)
-if(VGA_BUILD_FUZZ AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+if(VGA_BUILD_FUZZ)
   target_compile_options(vga_counters INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(VGA_COVERAGE)

@@ -6,7 +6,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 install_packages test
 use_ccache
-if compiler=$(quick_compiler); then export CXX=$compiler CC=${compiler/clang++/clang}; fi
 forget_coverage checked
 build checked --target core_tests
 run_ctest checked -L "$core_tests"

@@ -26,8 +26,7 @@ while [ $# -gt 0 ]; do
 done
 if [ ${#targets[@]} = 0 ]; then read -ra targets <<<"$known"; fi
 
-CXX=$(quick_compiler) || die "no clang++ with libFuzzer and llvm-cov (Debian: clang-19, libclang-rt-19-dev, llvm-19)"
-export CXX CC=${CXX/clang++/clang}
+quick_compiler >/dev/null || die "no clang++ with libFuzzer and llvm-cov (Debian: clang-19, libclang-rt-19-dev, llvm-19)"
 use_ccache
 preset=$(strict checked)
 build "$preset" --target fuzz_canary "${targets[@]/#/fuzz_}"

@@ -123,10 +123,13 @@ use_ccache() {
     export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 }
 
-# configure PRESET: once, and again when the presets, the solver or a compiler that CXX names changed; ninja itself sees to a
-# changed CMakeLists.txt.
+# configure PRESET: once, and again when the presets, the solver or a compiler that is asked for changed; ninja itself sees to a
+# changed CMakeLists.txt. Builds with sanitizers are for the quick compiler.
 configure() {
-    local log=$root/build/$1.configure.log cache=$root/build/$1/CMakeCache.txt
+    local log=$root/build/$1.configure.log cache=$root/build/$1/CMakeCache.txt compiler
+    case $1 in
+        *checked | *threads) if compiler=$(quick_compiler); then local -x CXX=$compiler CC=${compiler/clang++/clang}; fi ;;
+    esac
     if [ -n "${CXX:-}" ] && [ -f "$cache" ] && ! grep -q "^CMAKE_CXX_COMPILER:[A-Z]*=$(command -v "$CXX")$" "$cache"; then
         rm -f "$log" "$cache" # where the compiler stands
     fi

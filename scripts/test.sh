@@ -64,10 +64,9 @@ install_solver() {
 
 # The sanitizers and the counters share one build: each alone costs about as much to compile as both together.
 checked_stage() {
-    local preset compiler failed=0
+    local preset failed=0
     preset=$(strict checked)
     forget_coverage "$preset"
-    if compiler=$(quick_compiler); then local -x CXX=$compiler CC=${compiler/clang++/clang}; fi
     if stage "$preset" core_tests -L "$core_tests"; then
         outcome_of check "line coverage of libvgpualloc" coverage_gate "$preset" || failed=1
     else
@@ -112,9 +111,8 @@ adapters_stage() {
 # Under ThreadSanitizer: sixteen threads that ask a cluster through the C interface while others change it, and sixteen that
 # simulate.
 threads_stage() {
-    local preset compiler failed=0
+    local preset failed=0
     preset=$(strict threads)
-    if compiler=$(quick_compiler); then local -x CXX=$compiler CC=${compiler/clang++/clang}; fi
     outcome_of step "the $preset build" build "$preset" --target c_api_threads_test facade_threads_test || return 1
     say "testing $preset"
     # ThreadSanitizer of GCC 12 cannot start where a kernel spreads addresses widely, so they are not spread where that is allowed.
