@@ -89,6 +89,7 @@ public:
         result_.seed = asked_->seed;
         result_.warnings = state_->warnings;
         result_.before = figures();
+        if (asked_->stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
         // A node is added as the one that it is like will be, and may be like one that is lost.
         auto evicted = apply(*state_, {.modes = asked_->wanted.modes}, *objects_);
         if (!evicted) return unexpected(evicted.error());
@@ -222,6 +223,7 @@ private:
         for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
             const node_index where{n};
             if (!state_->book->is_present(where)) continue;
+            if (asked_->stop.raised()) return result;
             ++result.nodes;
             add_devices(where, result);
             const auto& host = state_->book->host(where);
@@ -242,7 +244,7 @@ private:
             result.fragmentation_milli = static_cast<std::int64_t>(unusable);
             result.stranded_milli = static_cast<std::int64_t>(stranded);
         }
-        result.idle = vgpualloc::idle_splitter{*state_->book}.mean_over(requests_);
+        result.idle = vgpualloc::idle_splitter{*state_->book}.mean_over(requests_, asked_->stop);
         return result;
     }
 
@@ -348,11 +350,13 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     const auto described = with_described_kinds(objects, dialects, original);
     if (!described) return unexpected(described.error());
     const question& asked = *described;
-    std::vector<kube::manifest> all = objects;
+    std::vector<kube::manifest> with_templates; // a copy of all objects, which a cluster alone does without
     for (const kube::manifest& object : asked.templates) {
-        if (object.node || object.kind == "ConfigMap") all.push_back(object); // which may say more of the node
+        if (!object.node && object.kind != "ConfigMap") continue; // one may say more of a node
+        if (with_templates.empty()) with_templates = objects;
+        with_templates.push_back(object);
     }
-    auto state = kube::make_snapshot(all, dialects, asked.stop);
+    auto state = kube::make_snapshot(with_templates.empty() ? objects : with_templates, dialects, asked.stop);
     if (!state) return unexpected(state.error());
     auto templates = take_templates(*state, asked);
     if (!templates) return unexpected(templates.error());

@@ -25,13 +25,15 @@ namespace {
 /// What is idle in a ledger, to the mean pod of a cluster as it was given.
 class idle_figure {
 public:
-    explicit idle_figure(const kube::snapshot& state) : requests_{state.requests()} {}
+    idle_figure(const kube::snapshot& state, vgpualloc::stop_signal stop)
+        : requests_{state.requests()}, stop_{std::move(stop)} {}
     [[nodiscard]] vgpualloc::idle_parts operator()(const vgpualloc::ledger& book) const {
-        return vgpualloc::idle_splitter{book}.mean_over(requests_);
+        return vgpualloc::idle_splitter{book}.mean_over(requests_, stop_);
     }
 
 private:
     std::vector<vgpualloc::counted_request> requests_;
+    vgpualloc::stop_signal stop_;
 };
 
 /// The moves in words, and what they cost. That the ledger takes every step is checked here, since somebody is going
@@ -111,7 +113,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
         return unexpected(served.error());
     }
     const auto movable = movable_pods(state, objects, asked.movable);
-    const idle_figure idle{state};
+    const idle_figure idle{state, asked.budget.stop};
     moves_answer result = begin_answer(state, asked, movable.size(), idle);
     kube::keep_modes(state);
     result.pod = pod.full_name();
@@ -138,7 +140,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
 moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manifest>& objects, plan::emptied_unit unit,
                            const moves_question& asked) {
     const auto movable = movable_pods(state, objects, asked.movable);
-    const idle_figure idle{state};
+    const idle_figure idle{state, asked.budget.stop};
     moves_answer result = begin_answer(state, asked, movable.size(), idle);
     kube::keep_modes(state);
     const auto used_min_by_lp = [&] { return least_units(*state.book, movable, unit, asked.solver); };

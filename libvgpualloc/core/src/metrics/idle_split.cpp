@@ -372,7 +372,7 @@ idle_parts idle_splitter::of(const pod_request& request, device_answers& answers
     return sum;
 }
 
-idle_parts idle_splitter::mean_over(const std::vector<counted_request>& requests) const {
+idle_parts idle_splitter::mean_over(const std::vector<counted_request>& requests, const stop_signal& stop) const {
     std::vector<const counted_request*> sorted; // those for the same devices follow one another
     for (const counted_request& entry : requests) {
         if (entry.pods > 0 && asks_for_devices(entry.request)) sorted.push_back(&entry);
@@ -383,6 +383,7 @@ idle_parts idle_splitter::mean_over(const std::vector<counted_request>& requests
     std::int64_t pods = 0;
     std::optional<device_answers> answers;
     for (const counted_request* entry : sorted) {
+        if (stop.raised()) break;
         if (!answers || !answers->are_for(entry->request)) answers.emplace(*this, entry->request);
         const idle_parts parts = of(entry->request, *answers);
         for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -44,7 +44,7 @@ public:
         decided_ = decider_.decide(known_request());
         const auto& decided = decided_;
         for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
-            if (stop_.poll()) return unexpected(stop_signal::stopped());
+            if (stop_.raised()) return unexpected(stop_signal::stopped()); // a node with all its devices takes long
             explained.nodes.push_back(node(node_index{n}));
         }
         if (!decided) {

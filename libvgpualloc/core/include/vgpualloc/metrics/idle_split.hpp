@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/core/ids.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/request.hpp"
 
@@ -46,7 +47,9 @@ public:
 
     /// The mean over pods, those without devices left out, rounded so that the parts add up to idle() (the largest
     /// remainders up). Zeros, but for what is out of service, if no pod asks for devices; the rest is then `of_use`.
-    [[nodiscard]] idle_parts mean_over(const std::vector<counted_request>& requests) const;
+    /// Once an end is wanted, requests are missing.
+    [[nodiscard]] idle_parts mean_over(const std::vector<counted_request>& requests,
+                                       const stop_signal& stop = {}) const;
 
 private:
     struct device_now {
