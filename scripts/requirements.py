@@ -190,11 +190,11 @@ def page(rows, labels, verdicts):
         return f"`{folder.removeprefix('unit/')}: {case}`" + ("" if verdict == "passed" else f" (**{verdict}**)")
 
     lines = ["# Requirements and their tests", "",
-             "Made by `scripts/requirements.py write` from the labels of the tests (`tests/requirements.hpp`), not by",
-             "hand; the test `requirements.current` fails if it is not what they say. A test named here fails if the",
-             "behaviour is broken. Folders are those below `tests/` (`unit/` left out). `cli.…`, `adapters.…` and the like",
-             "are tests by their name in ctest, with the case in them; words in quotes are in the page that is named, which",
-             "the same test checks."]
+             "`scripts/requirements.py write` makes this page from the labels of the tests (`tests/requirements.hpp`). Do not",
+             "edit it: the test `requirements.current` fails if page and labels differ. If a behaviour is broken, the tests that",
+             "its row names fail. Folders are those below `tests/` (`unit/` left out). `cli.…`, `adapters.…` and similar names",
+             "are tests by their name in ctest, with the case in them. Words in quotes must be in the page that is named; the",
+             "same test checks that."]
 
     def entry_of(text):
         place, _, words = text.partition(": ")
@@ -206,8 +206,8 @@ def page(rows, labels, verdicts):
 
     statements = sum(row["kind"] != "check" for row in rows)
     lines += ["", f"The project began with {statements} statements about what it should do. They come from five documents,",
-              "numbered 000 to 004, which are not part of the repository; the column *source* gives the numbers. Where no test",
-              "has the label of a statement, the last column names the page or the tests that show it, or says that nothing does yet."]
+              "numbered 000 to 004, which are not part of the repository; the column *source* gives the numbers. If no test has the",
+              "label of a statement, the last column names the page or the tests that show it, or states that nothing shows it yet."]
     for kind, title in KINDS.items():
         of_kind = [row for row in rows if row["kind"] == kind]
         good = [row for row in of_kind if shown(row) and all(verdicts.get(key) == "passed" for key in shown(row))]

@@ -12,20 +12,20 @@ from pathlib import Path
 PAGE = Path(__file__).resolve().parent.parent / "docs/faults.md"
 INTRODUCTION = """# Faults of deviceshare, provoked
 
-Each row is a fault of upstream's plugin `deviceshare` that can be provoked through the API of a cluster ([compat.md](compat.md) has
-those with a number, with the place in upstream's source). The same objects were created on a real kube-apiserver for
-vgpualloc-scheduler and for Volcano 1.14.1 with `deviceshare`, one after the other, on nodes that are played
-([how](../adapters/scheduler/e2e/README.md)); what stands here are the annotations that the pods were then seen with. This page is
-written by `studies/faults_table.py` from
+Each row is a fault of Volcano's plugin `deviceshare` that can be provoked through the API of a cluster. Faults with a number are in
+[compat.md](compat.md), with their location in Volcano's source. The same objects were created on a real kube-apiserver, first for one
+scheduler and then for the other: vgpualloc-scheduler (*ours*) and Volcano 1.14.1 with `deviceshare` (*stock*). The nodes are simulated
+([how](../adapters/scheduler/e2e/README.md)). The last two columns have the annotations that the pods then had.
+`studies/faults_table.py` writes this page from the output of
 
 ```
 bash scripts/e2e.sh faults -schedule-period 100ms
 bash scripts/e2e.sh --scheduler stock faults -schedule-period 100ms
 ```
 
-Where a row says "with", both schedulers were started anew with these arguments of `deviceshare`, which ours takes under the same
-names; else they had the files in `adapters/scheduler/e2e/conf`. compat.md describes upstream's code of August 2026, and 1.14.1
-is older: where stock shows no fault, or another form of it, the row says so.
+If a row says "with", both schedulers were restarted with these arguments of `deviceshare`; ours takes arguments of the same
+names. Otherwise they had the files in `adapters/scheduler/e2e/conf`. compat.md describes Volcano's code of August 2026, and 1.14.1
+is older: if stock shows no fault, or another form of it, the row says so.
 
 Of {rows} rows {stock} show a fault with stock Volcano and {ours} with ours.
 
