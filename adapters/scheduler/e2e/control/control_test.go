@@ -56,14 +56,14 @@ func TestKubeSchedulerAndExtenderHaveUsersOfTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join(plane.Dir(), name))
+		text, err := os.ReadFile(filepath.Join(plane.options.Dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(text)
 	}
 	config := read("kube-scheduler.yaml")
-	if !strings.Contains(config, plane.DeciderURL()) || strings.Contains(strings.SplitN(config, "apiVersion", 2)[1], "@") {
+	if !strings.Contains(config, plane.address(plane.Decider())) || strings.Contains(strings.SplitN(config, "apiVersion", 2)[1], "@") {
 		t.Error(config)
 	}
 	users := map[string]string{}

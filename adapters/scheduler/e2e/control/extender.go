@@ -2,7 +2,6 @@ package control
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,20 +19,20 @@ const (
 // neither can do what it has no right to.
 func (plane *Plane) prepareKubeScheduler() error {
 	options := plane.options
-	kubeconfigs := map[string]string{}
-	for _, user := range []string{KubeSchedulerUser, ExtenderUser} {
-		path, err := plane.addUser(user)
-		if err != nil {
-			return err
-		}
-		kubeconfigs[user] = path
+	_, forScheduler, err := plane.addUser(KubeSchedulerUser)
+	if err != nil {
+		return err
+	}
+	_, forExtender, err := plane.addUser(ExtenderUser)
+	if err != nil {
+		return err
 	}
 	text, err := os.ReadFile(options.SchedulerConf)
 	if err != nil {
 		return err
 	}
 	address := loopback("http", plane.extenderPort)
-	for placeholder, value := range map[string]string{"@KUBECONFIG@": kubeconfigs[KubeSchedulerUser], "@EXTENDER@": address} {
+	for placeholder, value := range map[string]string{"@KUBECONFIG@": forScheduler, "@EXTENDER@": address} {
 		if !strings.Contains(string(text), placeholder) {
 			return fmt.Errorf("%s: no %s, expected it where %s is to stand", options.SchedulerConf, placeholder, value)
 		}
@@ -50,31 +49,31 @@ func (plane *Plane) prepareKubeScheduler() error {
 		"--authorization-always-allow-paths=/metrics", "--v=" + strconv.Itoa(options.Verbosity),
 	}, options.SchedulerArgs...)}
 	plane.Extender = &Process{Name: "extender", Path: options.Extender, Dir: options.Dir, Args: append([]string{
-		"--listen=127.0.0.1:" + strconv.Itoa(plane.extenderPort), "--kubeconfig=" + kubeconfigs[ExtenderUser],
+		"--listen=127.0.0.1:" + strconv.Itoa(plane.extenderPort), "--kubeconfig=" + forExtender,
 		"--mindcluster", "--v=" + strconv.Itoa(options.Verbosity),
 	}, options.ExtenderArgs...)}
 	return nil
 }
 
-// addUser lets somebody more into the API server, who has the rights that RBAC gives, and writes what a client needs.
-func (plane *Plane) addUser(name string) (kubeconfig string, err error) {
-	secret := make([]byte, 16)
-	if _, err := rand.Read(secret); err != nil {
-		return "", err
-	}
-	token := hex.EncodeToString(secret)
-	tokens, err := os.OpenFile(filepath.Join(plane.options.Dir, tokensFile), os.O_APPEND|os.O_WRONLY, 0o600)
+// addUser lets somebody into the API server, who has the rights that RBAC gives to user and groups, and writes what a client needs.
+func (plane *Plane) addUser(name string, groups ...string) (token, kubeconfig string, err error) {
+	token = rand.Text()
+	tokens, err := os.OpenFile(filepath.Join(plane.options.Dir, tokensFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	if _, err := fmt.Fprintf(tokens, "%s,%s,%s\n", token, name, name); err != nil {
-		return "", err
-	}
-	if err := tokens.Close(); err != nil {
-		return "", err
+	defer tokens.Close()
+	if _, err := fmt.Fprintln(tokens, strings.Join(append([]string{token, name, name}, groups...), ",")); err != nil {
+		return "", "", err
 	}
 	kubeconfig = filepath.Join(plane.options.Dir, strings.ReplaceAll(name, ":", "-")+".kubeconfig")
-	return kubeconfig, os.WriteFile(kubeconfig, []byte(plane.kubeconfig(token)), 0o600)
+	return token, kubeconfig, os.WriteFile(kubeconfig, fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+clusters: [{name: e2e, cluster: {server: %q, insecure-skip-tls-verify: true}}]
+users: [{name: e2e, user: {token: %q}}]
+contexts: [{name: e2e, context: {cluster: e2e, user: e2e}}]
+current-context: e2e
+`, loopback("https", plane.apiPort), token), 0o600)
 }
 
 // Queues counts the pods without a node that kube-scheduler knows and is not trying at the moment, and those of them that it

@@ -2,12 +2,7 @@ package control
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // Options say which programs a control plane is made of.
@@ -51,6 +48,7 @@ type Plane struct {
 
 	options       Options
 	token         string
+	kubeconfig    string
 	apiPort       int
 	schedulerPort int
 	extenderPort  int
@@ -71,21 +69,12 @@ func New(options Options) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	secret := make([]byte, 16)
-	if _, err := rand.Read(secret); err != nil {
-		return nil, err
-	}
-	plane := &Plane{options: options, token: hex.EncodeToString(secret), apiPort: ports[2], schedulerPort: ports[3],
-		extenderPort: ports[4]}
+	plane := &Plane{options: options, apiPort: ports[2], schedulerPort: ports[3], extenderPort: ports[4]}
 	key := filepath.Join(certificates, "service-account.key")
-	if err := writeKey(key); err != nil {
+	if _, _, err := keyutil.LoadOrGenerateKeyFile(key); err != nil {
 		return nil, err
 	}
-	tokens := filepath.Join(options.Dir, tokensFile)
-	if err := os.WriteFile(tokens, []byte(plane.token+",admin,admin,system:masters\n"), 0o600); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(plane.Kubeconfig(), []byte(plane.kubeconfig(plane.token)), 0o600); err != nil {
+	if plane.token, plane.kubeconfig, err = plane.addUser("admin", "system:masters"); err != nil {
 		return nil, err
 	}
 	clients := loopback("http", ports[0])
@@ -101,7 +90,7 @@ func New(options Options) (*Plane, error) {
 		"--etcd-servers=" + clients, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 		"--secure-port=" + strconv.Itoa(plane.apiPort), "--cert-dir=" + certificates, "--service-cluster-ip-range=10.0.0.0/24",
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + key,
-		"--service-account-signing-key-file=" + key, "--token-auth-file=" + tokens, "--authorization-mode=RBAC",
+		"--service-account-signing-key-file=" + key, "--token-auth-file=" + filepath.Join(options.Dir, tokensFile), "--authorization-mode=RBAC",
 		// Nobody makes service accounts here, and nobody takes the taint from a node that became ready.
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition", "--endpoint-reconciler-type=none",
 		"--max-requests-inflight=0", "--max-mutating-requests-inflight=0", "--enable-priority-and-fairness=false",
@@ -111,7 +100,7 @@ func New(options Options) (*Plane, error) {
 		return plane, plane.prepareKubeScheduler()
 	}
 	plane.Scheduler = &Process{Name: "scheduler", Path: options.Scheduler, Dir: options.Dir, Args: append([]string{
-		"--kubeconfig=" + plane.Kubeconfig(), "--scheduler-conf=" + options.SchedulerConf, "--leader-elect=false",
+		"--kubeconfig=" + plane.kubeconfig, "--scheduler-conf=" + options.SchedulerConf, "--leader-elect=false",
 		"--schedule-period=" + options.Period.String(), "--enable-metrics=true", "--enable-pprof=true",
 		"--listen-address=127.0.0.1:" + strconv.Itoa(plane.schedulerPort), "--enable-healthz=false", "--cache-dumper=false",
 		// All nodes are looked at, or two schedulers could not be compared.
@@ -134,12 +123,6 @@ func (plane *Plane) Config() *rest.Config {
 	}
 }
 
-// Kubeconfig is the path of the file for the scheduler and for people.
-func (plane *Plane) Kubeconfig() string { return filepath.Join(plane.options.Dir, "kubeconfig") }
-
-// Dir is the private folder.
-func (plane *Plane) Dir() string { return plane.options.Dir }
-
 // Decider is the program that decides on devices: the extender if there is one, or else the scheduler.
 func (plane *Plane) Decider() *Process {
 	if plane.Extender != nil {
@@ -155,9 +138,6 @@ func (plane *Plane) Schedulers() []*Process {
 	}
 	return []*Process{plane.Scheduler}
 }
-
-// DeciderURL is where the decider serves metrics and what else it has.
-func (plane *Plane) DeciderURL() string { return plane.address(plane.Decider()) }
 
 func (plane *Plane) address(scheduler *Process) string {
 	switch {
@@ -322,43 +302,16 @@ func (plane *Plane) getWith(client *http.Client, process *Process, path string) 
 
 // await asks until the answer is yes, the program has ended or time is up.
 func (plane *Plane) await(ctx context.Context, process *Process, patience time.Duration, ready func() bool) error {
-	deadline := time.After(patience)
-	for {
-		if ready() {
-			return nil
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		if process.Pid() == 0 {
+			return false, errors.New("it has ended")
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-process.Ended():
-			return fmt.Errorf("%s has ended; its log ends with:\n%s", process.Name, tail(process.LogPath(), 15))
-		case <-deadline:
-			return fmt.Errorf("%s is not ready after %v; its log ends with:\n%s", process.Name, patience, tail(process.LogPath(), 15))
-		case <-time.After(50 * time.Millisecond):
-		}
+		return ready(), nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s is not ready in %v: %w; its log ends with:\n%s", process.Name, patience, err, tail(process.LogPath(), 15))
 	}
-}
-
-func (plane *Plane) kubeconfig(token string) string {
-	return fmt.Sprintf(`apiVersion: v1
-kind: Config
-clusters: [{name: e2e, cluster: {server: %q, insecure-skip-tls-verify: true}}]
-users: [{name: e2e, user: {token: %q}}]
-contexts: [{name: e2e, context: {cluster: e2e, user: e2e}}]
-current-context: e2e
-`, loopback("https", plane.apiPort), token)
+	return nil
 }
 
 func loopback(scheme string, port int) string { return fmt.Sprintf("%s://127.0.0.1:%d", scheme, port) }
-
-func writeKey(path string) error {
-	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		return err
-	}
-	block := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
-	return os.WriteFile(path, pem.EncodeToMemory(block), 0o600)
-}

@@ -22,7 +22,6 @@ type Process struct {
 	Args []string
 	Env  []string // nil: that of this program
 	Dir  string   // where NAME.log and NAME.pid go
-	Nice int      // of the program, 0 to leave it
 
 	mutex   sync.Mutex
 	command *exec.Cmd
@@ -79,11 +78,6 @@ func (process *Process) Start() error {
 		process.mutex.Unlock()
 		close(ended)
 	}()
-	if process.Nice != 0 {
-		if err := syscall.Setpriority(syscall.PRIO_PROCESS, command.Process.Pid, process.Nice); err != nil {
-			return fmt.Errorf("niceness %d for %s: %w", process.Nice, process.Name, err)
-		}
-	}
 	pid := strconv.Itoa(command.Process.Pid) + "\n"
 	return os.WriteFile(process.pidPath(), []byte(pid), 0o600)
 }
@@ -98,16 +92,6 @@ func (process *Process) Kill() {
 	process.end(syscall.SIGKILL, time.Minute)
 }
 
-// Signal sends a signal, as SIGSTOP and SIGCONT to make a program pause.
-func (process *Process) Signal(signal syscall.Signal) error {
-	process.mutex.Lock()
-	defer process.mutex.Unlock()
-	if !process.alive() {
-		return fmt.Errorf("%s does not run, and gets no signal %v", process.Name, signal)
-	}
-	return process.command.Process.Signal(signal)
-}
-
 // Pid is 0 when the program does not run.
 func (process *Process) Pid() int {
 	process.mutex.Lock()
@@ -116,13 +100,6 @@ func (process *Process) Pid() int {
 		return 0
 	}
 	return process.command.Process.Pid
-}
-
-// Ended is closed when the program that was started last has ended.
-func (process *Process) Ended() <-chan struct{} {
-	process.mutex.Lock()
-	defer process.mutex.Unlock()
-	return process.ended
 }
 
 // Past is what the lives that have ended used: CPU together, memory at most.
