@@ -1,14 +1,6 @@
 package measure
 
-import (
-	"fmt"
-	"os"
-	"strconv"
-	"strings"
-)
-
-// Linux counts a process's time in hundredths of a second in /proc, whatever the kernel's own tick is.
-const ticksPerSecond = 100
+import "github.com/prometheus/procfs"
 
 // Use is what a process has used.
 type Use struct {
@@ -20,42 +12,19 @@ type Use struct {
 
 // Process reads what the process has used so far.
 func Process(pid int) (Use, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	process, err := procfs.NewProc(pid)
 	if err != nil {
 		return Use{}, err
 	}
-	// The program's name, in parentheses, may have blanks; fields are counted after it, utime and stime being 14 and 15.
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	if len(fields) < 13 {
-		return Use{}, fmt.Errorf("/proc/%d/stat: %d fields after the name, expected 13 or more", pid, len(fields))
-	}
-	var ticks int
-	for _, field := range fields[11:13] {
-		amount, err := strconv.Atoi(field)
-		if err != nil {
-			return Use{}, fmt.Errorf("/proc/%d/stat: %q, expected a number of ticks", pid, field)
-		}
-		ticks += amount
-	}
-	result := Use{CPUSeconds: float64(ticks) / ticksPerSecond}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	stat, err := process.Stat()
 	if err != nil {
 		return Use{}, err
 	}
-	for _, line := range strings.Split(string(status), "\n") {
-		words := strings.Fields(line)
-		if len(words) < 2 {
-			continue
-		}
-		amount, _ := strconv.Atoi(words[1])
-		switch words[0] {
-		case "VmRSS:":
-			result.RSSMiB = float64(amount) / 1024
-		case "VmHWM:":
-			result.RSSPeakMiB = float64(amount) / 1024
-		case "Threads:":
-			result.ThreadCount = amount
-		}
+	status, err := process.NewStatus()
+	if err != nil {
+		return Use{}, err
 	}
-	return result, nil
+	const mebibyte = 1 << 20
+	return Use{CPUSeconds: stat.CPUTime(), RSSMiB: float64(status.VmRSS) / mebibyte, RSSPeakMiB: float64(status.VmHWM) / mebibyte,
+		ThreadCount: stat.NumThreads}, nil
 }
