@@ -121,21 +121,22 @@ type wish struct {
 // A dialect reads one way of spelling.
 type dialect struct {
 	name string
-	// annotation is what a pod that was given devices has to carry.
-	annotation string
+	// annotation is what a pod that was given devices has to carry, and nodeAnnotation, if the dialect has one, names its node.
+	annotation, nodeAnnotation string
 	// wishes has one entry for each regular container that asks, nil if the pod asks for nothing of this dialect.
 	wishes func(pod *corev1.Pod) []wish
 	// devices are those of a node. ok is false where the node does not speak the dialect.
 	devices func(node *corev1.Node) (list []device, ok bool, err error)
 	// uses are read from the pod's annotations, one list for each container that asks.
 	uses func(pod *corev1.Pod, wishes []wish) ([][]use, error)
-	// amounts says what is wrong with what a container got, "" if nothing.
+	// amounts says what is wrong with what a container got, "" if nothing. Nil: it has to be what was asked for.
 	amounts func(wanted wish, on device, given use) string
-	// sharing says what is wrong with who is on a device, beside the sums.
+	// sharing says what is wrong with who is on a device, beside the sums. Nil: nothing can be.
 	sharing func(on device, uses []use) []Violation
-	// consistent says what else of the pod's annotations is wrong, "" if nothing.
+	// consistent says what else of the pod's annotations is wrong, "" if nothing. Nil: nothing can be.
 	consistent func(pod *corev1.Pod) string
-	// booked is what a scheduler counts of a device's memory and compute for a use, `unknown` where annotations do not tell.
+	// booked is what a scheduler counts of a device's memory and compute for a use, `unknown` where annotations do not tell. Nil:
+	// what is written.
 	booked func(on device, given use) (memoryMiB, cores int)
 	// figure is how the scheduler's figures name a device of a node. Nil: as the annotations do.
 	figure func(node, device string) string
@@ -145,6 +146,16 @@ const unknown = -1
 
 func asWritten(_ device, given use) (memoryMiB, cores int) {
 	return given.takes["memory"], given.takes["cores"]
+}
+
+// asAsked says which amount is not the one that was asked for.
+func asAsked(wanted wish, _ device, given use) string {
+	for _, name := range slices.Sorted(maps.Keys(wanted.amounts)) {
+		if given.takes[name] != wanted.amounts[name] {
+			return fmt.Sprintf("%s: %d written, expected %d", name, given.takes[name], wanted.amounts[name])
+		}
+	}
+	return ""
 }
 
 // Check looks at everything.
@@ -158,7 +169,15 @@ func Check(cluster Cluster, options Options) Report {
 		checker.add(Violation{Rule: BadRegistration, Text: err.Error()})
 		return checker.report
 	}
-	dialects := []dialect{volcano(config), gpushare(), ascend(config), hami(), mindcluster(cluster.ConfigMaps), cce()}
+	dialects := []dialect{volcano(config), gpushare, ascend(config), hami, mindcluster(cluster.ConfigMaps), cce}
+	for i := range dialects {
+		if dialects[i].amounts == nil {
+			dialects[i].amounts = asAsked
+		}
+		if dialects[i].booked == nil {
+			dialects[i].booked = asWritten
+		}
+	}
 	for _, pod := range cluster.Pods {
 		checker.count(pod)
 	}
@@ -267,8 +286,13 @@ func (checker *checker) pod(spoken dialect, pod *corev1.Pod, wishes []wish, devi
 		wrong(NoAnnotation, "annotation "+spoken.annotation+" is missing or empty")
 		return nil
 	}
-	if text := spoken.consistent(pod); text != "" {
-		wrong(BadAnnotation, text)
+	if node := pod.Annotations[spoken.nodeAnnotation]; spoken.nodeAnnotation != "" && node != pod.Spec.NodeName {
+		wrong(BadAnnotation, fmt.Sprintf("annotation %s is %q, expected the pod's node %q", spoken.nodeAnnotation, node, pod.Spec.NodeName))
+	}
+	if spoken.consistent != nil {
+		if text := spoken.consistent(pod); text != "" {
+			wrong(BadAnnotation, text)
+		}
 	}
 	parts, err := spoken.uses(pod, wishes)
 	if err != nil {
@@ -324,6 +348,9 @@ func (checker *checker) device(spoken dialect, at Place, card device, uses []use
 			checker.add(Violation{Rule: Overcommit, Node: at.Node, Device: at.Device, Pods: keys(uses),
 				Text: fmt.Sprintf("%s: %s %d given of %d", spoken.name, name, sums[name], card.has[name])})
 		}
+	}
+	if spoken.sharing == nil {
+		return
 	}
 	for _, violation := range spoken.sharing(card, uses) {
 		violation.Node, violation.Device = at.Node, at.Device
@@ -385,24 +412,4 @@ func keys(uses []use) []string {
 		}
 	}
 	return result
-}
-
-// limit is what a container may have of a resource, 0 if it is not named.
-func limit(container *corev1.Container, name string) int {
-	amount, ok := container.Resources.Limits[corev1.ResourceName(name)]
-	if !ok {
-		return 0
-	}
-	return int(amount.Value())
-}
-
-func named(container *corev1.Container, name string) bool {
-	_, ok := container.Resources.Limits[corev1.ResourceName(name)]
-	return name != "" && ok
-}
-
-// allocatable is what a node offers of a resource.
-func allocatable(node *corev1.Node, name string) int {
-	amount := node.Status.Allocatable[corev1.ResourceName(name)]
-	return int(amount.Value())
 }

@@ -8,92 +8,28 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 )
-
-// What the checker reads of the device configuration.
-type deviceConfig struct {
-	Nvidia struct {
-		Count      string `json:"resourceCountName"`
-		Memory     string `json:"resourceMemoryName"`
-		Cores      string `json:"resourceCoreName"`
-		Percentage string `json:"resourceMemoryPercentageName"`
-		Geometries []struct {
-			Models []string `json:"models"`
-			Groups []struct {
-				Group string `json:"group"`
-				Kinds []struct {
-					Name   string `json:"name"`
-					Memory int    `json:"memory"`
-					Count  int    `json:"count"`
-				} `json:"geometries"`
-			} `json:"allowedGeometries"`
-		} `json:"knownMigGeometries"`
-	} `json:"nvidia"`
-	NPUs []npuConfig `json:"vnpus"`
-}
-
-type npuConfig struct {
-	Word        string `json:"commonWord"`
-	Resource    string `json:"resourceName"`
-	Memory      string `json:"resourceMemoryName"`
-	Allocatable int    `json:"memoryAllocatable"`
-	Cores       int    `json:"aiCore"`
-	CPUs        int    `json:"aiCPU"`
-	Templates   []struct {
-		Name   string `json:"name"`
-		Memory int    `json:"memory"`
-		Cores  int    `json:"aiCore"`
-		CPUs   int    `json:"aiCPU"`
-	} `json:"templates"`
-}
-
-func readConfig(configMaps []*corev1.ConfigMap) (deviceConfig, error) {
-	var config deviceConfig
-	for _, object := range configMaps {
-		text, ok := object.Data["device-config.yaml"]
-		if !ok {
-			continue
-		}
-		if err := yaml.Unmarshal([]byte(text), &config); err != nil {
-			return config, fmt.Errorf("ConfigMap %s/%s, device-config.yaml: %w", object.Namespace, object.Name, err)
-		}
-	}
-	if config.Nvidia.Count == "" {
-		config.Nvidia.Count, config.Nvidia.Memory, config.Nvidia.Cores = "volcano.sh/vgpu-number", "volcano.sh/vgpu-memory", "volcano.sh/vgpu-cores"
-	}
-	return config, nil
-}
 
 // volcano is Volcano's vGPU: cards in mode hami-core, mig and mps.
 func volcano(config deviceConfig) dialect {
 	names := config.Nvidia
 	return dialect{
-		name: "volcano_vgpu", annotation: "volcano.sh/vgpu-ids-new",
-		wishes: func(pod *corev1.Pod) []wish {
-			var result []wish
-			for i := range pod.Spec.Containers {
-				container := &pod.Spec.Containers[i]
-				if !named(container, names.Count) && !named(container, names.Memory) {
-					continue
-				}
-				wanted := wish{devices: 1, amounts: map[string]int{"memory": limit(container, names.Memory), "cores": limit(container, names.Cores)}}
-				if named(container, names.Count) {
-					wanted.devices = limit(container, names.Count)
-				}
-				if named(container, names.Percentage) && limit(container, names.Percentage) != 101 {
-					wanted.amounts["percentage"] = limit(container, names.Percentage)
-				} else if wanted.amounts["memory"] == 0 {
-					wanted.amounts["percentage"] = 100
-				}
-				result = append(result, wanted)
+		name: "volcano_vgpu", annotation: "volcano.sh/vgpu-ids-new", nodeAnnotation: "volcano.sh/vgpu-node",
+		wishes: ofContainers(func(limits corev1.ResourceList) *wish {
+			devices, ok := cardsOrMemory(limits, names.Count, names.Memory)
+			if !ok {
+				return nil
 			}
-			return result
-		},
+			wanted := map[string]int{"memory": amount(limits, names.Memory), "cores": amount(limits, names.Cores)}
+			if named(limits, names.Percentage) && amount(limits, names.Percentage) != 101 {
+				wanted["percentage"] = amount(limits, names.Percentage)
+			} else if wanted["memory"] == 0 {
+				wanted["percentage"] = 100
+			}
+			return &wish{devices, wanted}
+		}),
 		devices: func(node *corev1.Node) ([]device, bool, error) { return volcanoDevices(node, config) },
-		uses: func(pod *corev1.Pod, wishes []wish) ([][]use, error) {
-			return cardParts(pod, pod.Annotations["volcano.sh/vgpu-ids-new"], len(wishes))
-		},
+		uses:    cardParts("volcano.sh/vgpu-ids-new"),
 		amounts: volcanoAmounts,
 		sharing: func(card device, uses []use) []Violation {
 			switch {
@@ -101,6 +37,8 @@ func volcano(config deviceConfig) dialect {
 				return instances(card, uses)
 			case card.mode == "mig":
 				return placements(uses)
+			case card.mode == "mps":
+				return nil
 			}
 			return fullCores(card, uses)
 		},
@@ -108,16 +46,10 @@ func volcano(config deviceConfig) dialect {
 			if card.mode != "mig" {
 				return asWritten(card, given)
 			}
-			if group, position, err := instance(card, given.part); err == nil {
-				return card.groups[group][position], unknown
+			if memory, _, err := instance(card, given.part); err == nil {
+				return memory, unknown
 			}
 			return unknown, unknown
-		},
-		consistent: func(pod *corev1.Pod) string {
-			if node := pod.Annotations["volcano.sh/vgpu-node"]; node != pod.Spec.NodeName {
-				return fmt.Sprintf("annotation volcano.sh/vgpu-node is %q, expected the pod's node %q", node, pod.Spec.NodeName)
-			}
-			return ""
 		},
 	}
 }
@@ -133,11 +65,11 @@ func volcanoDevices(node *corev1.Node, config deviceConfig) ([]device, bool, err
 		if len(fields) < 6 {
 			return nil, false, fmt.Errorf("registration %q has %d fields, expected 6", record, len(fields))
 		}
-		slots, slotsErr := strconv.Atoi(fields[1])
-		memory, memoryErr := strconv.Atoi(fields[2])
-		if slotsErr != nil || memoryErr != nil {
-			return nil, false, fmt.Errorf("registration %q: slots and memory are no numbers", record)
+		numbers, err := amounts(fields[1:3]...)
+		if err != nil {
+			return nil, false, fmt.Errorf("registration %q: slots and memory: %w", record, err)
 		}
+		slots, memory := numbers[0], numbers[1]
 		card := device{id: fields[0], sick: fields[4] != "true", mode: fields[5],
 			has: map[string]int{"memory": memory, "cores": 100, "slots": slots}}
 		switch card.mode {
@@ -181,46 +113,39 @@ func volcanoAmounts(wanted wish, card device, given use) string {
 	if percentage, ok := wanted.amounts["percentage"]; ok && card.groups == nil {
 		memory = card.has["memory"] * percentage / 100
 	}
-	if card.groups != nil {
-		group, position, err := instance(card, given.part)
+	switch {
+	case card.groups != nil:
+		has, _, err := instance(card, given.part)
 		if err != nil {
 			return err.Error()
 		}
-		if has := card.groups[group][position]; has < memory {
+		if has < memory {
 			return fmt.Sprintf("instance %s has %d MiB, expected at least %d", given.part, has, memory)
 		}
 		return ""
-	}
-	if card.mode == "mig" {
+	case card.mode == "mig":
 		if _, _, err := placement(given.part); err != nil {
 			return err.Error()
 		}
 		return ""
-	}
-	if given.part != "" {
+	case given.part != "":
 		return fmt.Sprintf("part [%s] of a card that is not cut by MIG", given.part)
 	}
-	if given.takes["memory"] != memory {
-		return fmt.Sprintf("%d MiB written, expected %d", given.takes["memory"], memory)
-	}
-	if given.takes["cores"] != wanted.amounts["cores"] {
-		return fmt.Sprintf("%d %% of the cores written, expected %d", given.takes["cores"], wanted.amounts["cores"])
-	}
-	return ""
+	return asAsked(wish{amounts: map[string]int{"memory": memory, "cores": wanted.amounts["cores"]}}, card, given)
 }
 
-// instance finds the instance that an id like group1-3 names.
-func instance(card device, part string) (group string, position int, err error) {
+// instance finds the memory and the group of the instance that an id like group1-3 names.
+func instance(card device, part string) (memoryMiB int, group string, err error) {
 	dash := strings.LastIndexByte(part, '-')
 	if dash < 0 {
-		return "", 0, fmt.Errorf("part %q of a card cut by MIG, expected [group-position]", part)
+		return 0, "", fmt.Errorf("part %q of a card cut by MIG, expected [group-position]", part)
 	}
 	group = part[:dash]
-	position, err = strconv.Atoi(part[dash+1:])
+	position, err := strconv.Atoi(part[dash+1:])
 	if err != nil || position < 0 || position >= len(card.groups[group]) {
-		return "", 0, fmt.Errorf("part %q: no such instance; the groups are %v", part, slices.Sorted(maps.Keys(card.groups)))
+		return 0, "", fmt.Errorf("part %q: no such instance; the groups are %v", part, slices.Sorted(maps.Keys(card.groups)))
 	}
-	return group, position, nil
+	return card.groups[group][position], group, nil
 }
 
 // instances checks the parts of a MIG card: each given once, all of one group.
@@ -229,7 +154,7 @@ func instances(card device, uses []use) []Violation {
 	holders := map[string][]use{}
 	groups := map[string]bool{}
 	for _, given := range uses {
-		group, _, err := instance(card, given.part)
+		_, group, err := instance(card, given.part)
 		if err != nil {
 			continue // told as a wrong amount
 		}
@@ -277,51 +202,7 @@ func placements(uses []use) []Violation {
 	return result
 }
 
-// fullCores checks HAMi-core's rule: who has all the compute of a card is alone on it. MPS has no such rule.
-func fullCores(card device, uses []use) []Violation {
-	if card.mode == "mps" || len(uses) < 2 {
-		return nil
-	}
-	if slices.ContainsFunc(uses, func(given use) bool { return given.takes["cores"] >= 100 }) {
-		return []Violation{{Rule: NotShared, Pods: keys(uses), Text: "100 % of the compute given to one, and others are there"}}
-	}
-	return nil
-}
-
-// cardParts reads "uuid,kind,memory,cores:" per card and ";" between or after containers. Containers that ask for
-// nothing may have an empty part; the others are returned.
-func cardParts(pod *corev1.Pod, text string, asking int) ([][]use, error) {
-	var result [][]use
-	parts := strings.Split(strings.TrimSuffix(text, ";"), ";")
-	for _, part := range parts {
-		var list []use
-		for _, record := range strings.Split(part, ":") {
-			if record == "" {
-				continue
-			}
-			fields := strings.Split(record, ",")
-			if len(fields) < 4 {
-				return nil, fmt.Errorf("%q has %d fields, expected uuid,kind,memory,cores", record, len(fields))
-			}
-			memory, memoryErr := strconv.Atoi(fields[2])
-			cores, coresErr := strconv.Atoi(fields[3])
-			if memoryErr != nil || coresErr != nil || memory < 0 || cores < 0 {
-				return nil, fmt.Errorf("%q: memory and cores are no amounts", record)
-			}
-			id, inside, _ := strings.Cut(fields[0], "[")
-			list = append(list, use{device: id, part: strings.TrimSuffix(inside, "]"),
-				takes: map[string]int{"memory": memory, "cores": cores, "slots": 1}})
-		}
-		result = append(result, list)
-	}
-	if len(parts) != asking && len(parts) != len(pod.Spec.Containers) {
-		return nil, fmt.Errorf("%q has %d parts, expected %d or %d", text, len(parts), asking, len(pod.Spec.Containers))
-	}
-	if len(parts) != asking {
-		result = slices.DeleteFunc(result, func(list []use) bool { return len(list) == 0 })
-	}
-	if len(result) != asking {
-		return nil, fmt.Errorf("%q names devices for %d containers, expected %d", text, len(result), asking)
-	}
-	return result, nil
+// fullCores checks HAMi-core's rule: who has all the compute of a card is alone on it.
+func fullCores(_ device, uses []use) []Violation {
+	return alone(uses, func(given use) bool { return given.takes["cores"] >= 100 }, "100 % of the compute given to one")
 }
