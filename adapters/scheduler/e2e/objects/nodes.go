@@ -3,6 +3,7 @@
 package objects
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -63,33 +64,17 @@ func Volcano(name, mode string, cards int) NodeWithExtras {
 // VolcanoCards is Volcano for cards that differ.
 func VolcanoCards(name string, cards []Card) NodeWithExtras {
 	var memory, slots int
-	for i := range cards {
-		if cards[i].Memory == 0 {
-			cards[i].Memory = a100Memory
-		}
-		if cards[i].Type == "" {
-			cards[i].Type = a100Type
-		}
-		if cards[i].Slots == 0 {
-			cards[i].Slots = cardSlots
-		}
-		memory += cards[i].Memory
-		slots += cards[i].Slots
+	var register strings.Builder
+	for _, card := range cards {
+		ofCard, slotsOfCard := cmp.Or(card.Memory, a100Memory), cmp.Or(card.Slots, cardSlots)
+		memory, slots = memory+ofCard, slots+slotsOfCard
+		fmt.Fprintf(&register, "%s,%d,%d,%s,%t,%s:", card.UUID, slotsOfCard, ofCard, cmp.Or(card.Type, a100Type), !card.Sick, card.Mode)
 	}
 	node := bare(name, map[string]int{"volcano.sh/vgpu-number": slots, "volcano.sh/vgpu-memory": memory,
 		"volcano.sh/vgpu-cores": 100 * len(cards)})
-	node.Annotations["volcano.sh/node-vgpu-register"] = VolcanoRegister(cards)
+	node.Annotations["volcano.sh/node-vgpu-register"] = register.String()
 	node.Annotations["volcano.sh/node-vgpu-handshake"] = handshake
 	return NodeWithExtras{Node: node}
-}
-
-// VolcanoRegister is the registration of these cards.
-func VolcanoRegister(cards []Card) string {
-	var text strings.Builder
-	for _, card := range cards {
-		fmt.Fprintf(&text, "%s,%d,%d,%s,%t,%s:", card.UUID, card.Slots, card.Memory, card.Type, !card.Sick, card.Mode)
-	}
-	return text.String()
 }
 
 // AscendHAMi is a node of Ascend cards in HAMi's mode.
@@ -100,12 +85,8 @@ func AscendHAMi(name string, cards int) NodeWithExtras {
 // AscendHAMiOf is AscendHAMi for cards that are registered with another memory, in MiB.
 func AscendHAMiOf(name string, cards, memory int) NodeWithExtras {
 	node := bare(name, map[string]int{"huawei.com/" + ascendWord: 7 * cards})
-	list := make([]map[string]any, cards)
-	for i := range list {
-		list[i] = map[string]any{"id": fmt.Sprintf("NPU-%s-%d", name, i), "index": i, "count": 7, "devmem": memory,
-			"devcore": ascendCores, "type": ascendWord, "health": true}
-	}
-	node.Annotations["hami.io/node-register-"+ascendWord] = compact(list)
+	node.Annotations["hami.io/node-register-"+ascendWord] = registered("NPU-"+name, cards, map[string]any{"count": 7, "devmem": memory,
+		"devcore": ascendCores, "type": ascendWord}, "index")
 	return NodeWithExtras{Node: node}
 }
 
@@ -143,11 +124,7 @@ func MindCluster310P(name string, chips int) NodeWithExtras {
 func CCE(name string, cards int) NodeWithExtras {
 	node := bare(name, map[string]int{"volcano.sh/gpu-mem.128Mi": v100Memory / 128 * cards,
 		"volcano.sh/gpu-core.percentage": 100 * cards})
-	list := make([]map[string]any, cards)
-	for i := range list {
-		list[i] = map[string]any{"id": fmt.Sprintf("GPU-%s-%d", name, i), "model": "V100", "memory": v100Memory, "health": true}
-	}
-	node.Annotations["vgpualloc.io/cce-node-register"] = compact(list)
+	node.Annotations["vgpualloc.io/cce-node-register"] = registered("GPU-"+name, cards, map[string]any{"model": "V100", "memory": v100Memory})
 	return NodeWithExtras{Node: node}
 }
 
@@ -160,14 +137,24 @@ func Gpushare(name string, cards int) NodeWithExtras {
 // HAMi is a node whose cards are shared by HAMi's device plugin.
 func HAMi(name string, cards int) NodeWithExtras {
 	node := bare(name, map[string]int{"nvidia.com/gpu": cardSlots * cards})
-	list := make([]map[string]any, cards)
-	for i := range list {
-		list[i] = map[string]any{"id": fmt.Sprintf("GPU-%s-%d", name, i), "index": i, "count": cardSlots, "devmem": a100Memory,
-			"devcore": 100, "type": "NVIDIA-" + a100Type, "mode": "hami-core", "health": true, "numa": i}
-	}
-	node.Annotations["hami.io/node-nvidia-register"] = compact(list)
+	node.Annotations["hami.io/node-nvidia-register"] = registered("GPU-"+name, cards, map[string]any{"count": cardSlots, "devmem": a100Memory,
+		"devcore": 100, "type": "NVIDIA-" + a100Type, "mode": "hami-core"}, "index", "numa")
 	node.Annotations["hami.io/node-handshake"] = "Reported " + time.Now().UTC().Format(time.DateTime)
 	return NodeWithExtras{Node: node}
+}
+
+// registered is the list in JSON by which a device plugin registers healthy cards that are alike but for their ids and what
+// else is numbered.
+func registered(prefix string, count int, alike map[string]any, numbered ...string) string {
+	list := make([]map[string]any, count)
+	for i := range list {
+		list[i] = map[string]any{"id": fmt.Sprintf("%s-%d", prefix, i), "health": true}
+		maps.Copy(list[i], alike)
+		for _, name := range numbered {
+			list[i][name] = i
+		}
+	}
+	return compact(list)
 }
 
 // bare is a node that is ready, with room for many pods.
