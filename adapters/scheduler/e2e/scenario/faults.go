@@ -2,14 +2,13 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"vgpualloc.example/adapters/scheduler/e2e/objects"
 )
 
 type faultSeen struct {
@@ -33,111 +32,92 @@ func Faults(ctx context.Context, options Options) error {
 	}
 	// The scheduler watches the folder, in which nothing else is to change.
 	options.Control.SchedulerConf = filepath.Join(options.Control.Dir, "conf", "scheduler.conf")
-	env, err := Open(ctx, options)
-	if err != nil {
-		return err
-	}
-	defer env.Close()
-	if err := env.refuseRecords(ctx); err != nil {
-		return fmt.Errorf("rule against records: %w", err)
-	}
 	var rows []faultSeen
-	for i, set := range settings {
-		chosen := set.faults
-		if env.Only != "" {
-			chosen = slices.DeleteFunc(slices.Clone(chosen), func(each fault) bool { return !slices.Contains(strings.Split(env.Only, ","), each.id) })
+	err = onCluster(ctx, options, func(env *Env) {
+		must(env.refuseRecords(env.ctx))
+		for i, set := range settings {
+			rows = append(rows, env.playSetting(set, i == 0, original)...)
 		}
-		if i > 0 && len(chosen) == 0 {
-			continue
-		}
-		// It watches its configuration, too, which may therefore change only while it does not run.
-		if err := env.stopScheduler(ctx); err != nil {
-			return err
-		}
-		if err := set.configure(original, options.Control.SchedulerConf); err != nil {
-			return err
-		}
-		if err := env.deviceConfig(ctx, !set.builtIn); err != nil {
-			return fmt.Errorf("device configuration: %w", err)
-		}
-		if i == 0 {
-			rows = append(rows, env.start(ctx))
-		} else {
-			env.Say("the scheduler is started with %s", set)
-			if err := env.StartScheduler(ctx); err != nil {
-				return err
-			}
-		}
-		for _, each := range chosen {
-			row := env.provoke(ctx, each)
-			row.With = set.String()
-			rows = append(rows, row)
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-		}
+		env.write("faults", rows)
+		table := faultTable(env.Label, rows)
+		fmt.Print(table)
+		env.keep("faults-"+env.Label+".md", table)
+	})
+	if err == nil && slices.ContainsFunc(rows, func(row faultSeen) bool { return row.There || row.Error != "" }) {
+		return ErrViolations
 	}
-	if err := env.write("faults-"+env.Label, rows); err != nil {
-		return err
-	}
-	table := faultTable(env.Label, rows)
-	fmt.Print(table)
-	if err := os.WriteFile(filepath.Join(env.Out, "faults-"+env.Label+".md"), []byte(table), 0o644); err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if row.There || row.Error != "" {
-			return ErrViolations
-		}
-	}
-	return nil
+	return err
 }
 
-// stopScheduler ends the scheduler if it has been started.
-func (env *Env) stopScheduler(ctx context.Context) error {
-	if !env.watched.Load() {
+// playSetting provokes the faults of a setting that are wanted, with a scheduler that is started for it.
+func (env *Env) playSetting(set setting, isFirst bool, original []byte) (rows []faultSeen) {
+	chosen := set.faults
+	if env.Only != "" {
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(each fault) bool { return !slices.Contains(strings.Split(env.Only, ","), each.id) })
+	}
+	if isFirst {
+		chosen = append([]fault{start}, chosen...)
+	}
+	if len(chosen) == 0 {
 		return nil
 	}
-	// One that has ended by itself is about to be started again, and has to be back.
-	if err := env.awaitScheduler(ctx); err != nil {
-		return err
+	// It watches its configuration, too, which may therefore change only while it does not run.
+	env.stopScheduler()
+	must(set.configure(original, env.Control.SchedulerConf))
+	env.deviceConfig(!set.builtIn)
+	if !isFirst {
+		env.Say("the scheduler is started with %s", set)
+		must(env.StartScheduler())
 	}
+	for _, each := range chosen {
+		row := env.provoke(each)
+		row.With = set.String()
+		rows = append(rows, row)
+		must(env.ctx.Err())
+	}
+	return rows
+}
+
+// start is what a scheduler does with nodes and pods that are there before it. Only a first start shows it.
+var start = fault{"start", "pods are bound without devices after a start", script(vgpuNode("hami-core", 1), bare("a"), one("a", card(4000)),
+	func(stage *stage) {
+		nudge := stage.env.Nudge
+		stage.env.Nudge = false
+		defer func() { stage.env.Nudge = nudge }()
+		must(stage.env.StartScheduler())
+		stage.settle()
+	})}
+
+// stopScheduler ends the scheduler if it has been started.
+func (env *Env) stopScheduler() {
+	// One that has ended by itself is about to be started again, and has to be back.
+	env.awaitScheduler()
 	env.watched.Store(false)
 	env.Plane.Scheduler.Stop(10 * time.Second)
-	return nil
 }
 
 // awaitScheduler waits until the scheduler runs, which it does not while it is to be started again.
-func (env *Env) awaitScheduler(ctx context.Context) error {
-	for deadline := time.Now().Add(time.Minute); ; {
-		_, err := env.Plane.Sessions()
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("the scheduler is not back after a minute: %w", err)
-		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
+func (env *Env) awaitScheduler() {
+	if !env.watched.Load() {
+		return
+	}
+	if !env.until(time.Minute, func() bool { _, err := env.Plane.Sessions(); return err == nil }) {
+		must(errors.New("the scheduler is not back after a minute"))
 	}
 }
 
-func stageOf(id string) string { return "fault-" + strings.ToLower(id) }
-
 // provoke plays one fault on a stage of its own.
-func (env *Env) provoke(ctx context.Context, each fault) faultSeen {
-	stage := &stage{env: env, prefix: stageOf(each.id), seen: map[string]seen{}}
+func (env *Env) provoke(each fault) faultSeen {
+	stage := &stage{env: env, prefix: "fault-" + strings.ToLower(each.id), seen: map[string]seen{}}
 	row := faultSeen{ID: each.id, What: each.what}
 	crashes := env.Crashes()
-	err := env.awaitScheduler(ctx)
-	if err == nil {
-		row.There, err = each.play(ctx, stage)
-	}
-	if err == nil {
+	err := attempt(func() {
+		env.awaitScheduler()
+		stage.crashes, stage.evictions = env.Crashes(), env.evictions()
+		row.There = each.play(stage)
 		row.Pods, row.Order = stage.seen, stage.pods
-		err = stage.close(ctx)
-	}
+		stage.close()
+	})
 	if err != nil {
 		row.Error = err.Error()
 	}
@@ -147,37 +127,6 @@ func (env *Env) provoke(ctx context.Context, each fault) faultSeen {
 		env.mutex.Unlock()
 	}
 	env.Say("%s: there: %t", each.id, row.There)
-	return row
-}
-
-// start provokes what a scheduler does with nodes and pods that are there before it. Only a first start shows it.
-func (env *Env) start(ctx context.Context) faultSeen {
-	row := faultSeen{ID: "start", What: "pods are bound without devices after a start"}
-	stage := &stage{env: env, prefix: stageOf("start"), seen: map[string]seen{}}
-	run := func() error {
-		if err := stage.add(ctx, objects.Volcano(stage.prefix, "hami-core", 1)); err != nil {
-			return err
-		}
-		if err := stage.pod(ctx, "a", card(4000)); err != nil {
-			return err
-		}
-		nudge := env.Nudge
-		env.Nudge = false
-		defer func() { env.Nudge = nudge }()
-		if err := env.StartScheduler(ctx); err != nil {
-			return err
-		}
-		if err := stage.settle(ctx); err != nil {
-			return err
-		}
-		row.There = stage.seen["a"].Bound && stage.seen["a"].Given == ""
-		row.Pods, row.Order = stage.seen, stage.pods
-		return stage.close(ctx)
-	}
-	if err := run(); err != nil {
-		row.Error = err.Error()
-	}
-	env.Say("start: there: %t", row.There)
 	return row
 }
 

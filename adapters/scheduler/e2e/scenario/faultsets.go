@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -33,7 +32,13 @@ const argumentPrefix = "deviceshare."
 var settings = []setting{
 	{faults: faults},
 	{arguments: map[string]any{"VGPUEnable": true, "SchedulePolicy": "spread", "ScheduleWeight": 10}, faults: []fault{
-		{"Q10", "of idle nodes and used ones spread prefers none", spreadNodes},
+		{"Q10", "of idle nodes and used ones spread prefers none", func(stage *stage) bool {
+			for i := range 4 {
+				stage.add(objects.Volcano(fmt.Sprintf("%s-%d", stage.prefix, i), "hami-core", 1))
+			}
+			several(4, card(4000))(stage)
+			return shared(stage)
+		}},
 		{"spread", "spread puts pods on one card while others are idle", script(vgpuNode("hami-core", 4), shared, several(4, card(4000)))},
 	}},
 	{arguments: map[string]any{"AscendHAMiVNPUEnable": true, "SchedulePolicy": "spread", "ScheduleWeight": 10}, faults: []fault{
@@ -44,31 +49,28 @@ var settings = []setting{
 			node := objects.Volcano(name, "hami-core", 1)
 			node.Node.Status.Allocatable[percentage], node.Node.Status.Capacity[percentage] = resource.MustParse("100"), resource.MustParse("100")
 			return node
-		}, func(pods map[string]seen) bool { return !strings.Contains(pods["a"].Given, ",20480,") },
+		}, func(stage *stage) bool { return !strings.Contains(stage.seen["a"].Given, ",20480,") },
 			one("a", cards(objects.Limits{"volcano.sh/vgpu-number": 1, percentage: 50})))},
-		{"Q15", "at weight 0 Ascend pods are not packed", script(npuNode(8), func(pods map[string]seen) bool { return !pods["a"].Bound || len(givenOf(pods)) > 1 },
+		{"Q15", "at weight 0 Ascend pods are not packed", script(npuNode(8), func(stage *stage) bool { return !stage.seen["a"].Bound || stage.different() > 1 },
 			several(4, cards(npu(1, 3072))))},
 	}},
 	{arguments: map[string]any{"VGPUEnable": true, "NodeLockEnable": true}, faults: []fault{
 		{"locked", "while a node is locked pods are bound to it without devices", script(vgpuNode("hami-core", 1),
-			func(pods map[string]seen) bool { return pods["b"].Bound && pods["b"].Given == "" }, one("a", card(4000)), one("b", card(4000)))},
+			bare("b"), one("a", card(4000)), one("b", card(4000)))},
 	}},
 	{arguments: map[string]any{"GPUNumberEnable": true}, faults: []fault{
-		{"Q13", "of equal cards chance takes some", script(gpushareNode(16), func(pods map[string]seen) bool {
+		{"Q13", "of equal cards chance takes some", script(gpushareNode(16), func(stage *stage) bool {
 			const first = "0,1,2,3,4,5,6,7"
-			return pods["a"].Given != first || pods["b"].Given != first
+			return stage.seen["a"].Given != first || stage.seen["b"].Given != first
 		}, one("a", whole(8, 0)), without("a"), one("b", whole(8, 0)))},
 		{"Q25", "of two cards that a pod asks for it gets one, if it asks for memory too", script(gpushareNode(2),
-			func(pods map[string]seen) bool { return pods["a"].Given != "0,1" }, one("a", whole(2, 500)))},
+			func(stage *stage) bool { return stage.seen["a"].Given != "0,1" }, one("a", whole(2, 500)))},
 		{"Q25-memory", "a pod that asks for a card and for more memory than it has is bound without", script(gpushareNode(2),
-			func(pods map[string]seen) bool { return pods["a"].Bound && pods["a"].Given == "" }, one("a", whole(1, 17000)))},
+			bare("a"), one("a", whole(1, 17000)))},
 	}},
 	{arguments: map[string]any{"GPUSharingEnable": true, "NodeLockEnable": true}, faults: []fault{
-		{"Q23", "locking a node without annotations ends the scheduler", func(ctx context.Context, stage *stage) (bool, error) {
-			before := stage.env.Crashes()
-			_, err := script(gpushareNode(1), bound("a"), one("a", cards(objects.Limits{"volcano.sh/gpu-memory": 1000})))(ctx, stage)
-			return stage.env.Crashes() > before, err
-		}},
+		{"Q23", "locking a node without annotations ends the scheduler", script(gpushareNode(1), crashed,
+			one("a", cards(objects.Limits{"volcano.sh/gpu-memory": 1000})))},
 	}},
 }
 
@@ -90,37 +92,6 @@ func whole(count, memory int) objects.PodSpec {
 func high(spec objects.PodSpec) objects.PodSpec {
 	spec.Labels["vnpu-level"] = "high"
 	return spec
-}
-
-// givenOf are the different annotations of pods.
-func givenOf(pods map[string]seen) []string {
-	result := map[string]bool{}
-	for _, look := range pods {
-		result[look.Given] = true
-	}
-	return slices.Sorted(maps.Keys(result))
-}
-
-// shared is that two pods have the same.
-func shared(pods map[string]seen) bool { return len(givenOf(pods)) < len(pods) }
-
-func spreadNodes(ctx context.Context, stage *stage) (bool, error) {
-	for i := range 4 {
-		if err := stage.add(ctx, objects.Volcano(fmt.Sprintf("%s-%d", stage.prefix, i), "hami-core", 1)); err != nil {
-			return false, err
-		}
-	}
-	err := stage.play(ctx, several(4, card(4000)))
-	return shared(stage.seen), err
-}
-
-func changedNode(ctx context.Context, stage *stage) (bool, error) {
-	if _, err := script(vgpuNode("mig", 1), bound("b"), one("a", card(5000)), without("a"), one("b", card(20000)))(ctx, stage); err != nil {
-		return false, err
-	}
-	before := stage.seen["b"].Bound
-	err := stage.change(ctx)
-	return stage.seen["b"].Bound != before, err
 }
 
 // String names what is particular to the setting.
@@ -183,18 +154,13 @@ func (set setting) configure(original []byte, path string) error {
 }
 
 // deviceConfig makes the ConfigMap be there, or not.
-func (env *Env) deviceConfig(ctx context.Context, there bool) error {
+func (env *Env) deviceConfig(there bool) {
 	config := objects.DeviceConfig()
 	configMaps := env.Client.CoreV1().ConfigMaps(config.Namespace)
-	var err error
+	must(remove(env.ctx, configMaps, config.Name))
 	if there {
-		if _, err = configMaps.Create(ctx, config, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
-			return nil
-		}
-	} else if err = configMaps.Delete(ctx, config.Name, metav1.DeleteOptions{}); apierrors.IsNotFound(err) {
-		return nil
+		must(create(env.ctx, configMaps, config))
 	}
-	return err
 }
 
 // refuseRecords has the API server refuse to record vGPUs on pod a of fault Q7, in the pod itself or with its binding.
@@ -204,7 +170,7 @@ func (env *Env) refuseRecords(ctx context.Context) error {
 	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
 		MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
 			Operations: writes, Rule: admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods", "pods/binding"}}}}}},
-		Validations: []admissionv1.Validation{{Expression: "object.metadata.name != '" + stageOf("Q7") + "-a' || " +
+		Validations: []admissionv1.Validation{{Expression: "object.metadata.name != 'fault-q7-a' || " +
 			"!has(object.metadata.annotations) || !('volcano.sh/vgpu-ids-new' in object.metadata.annotations)"}},
 	}}
 	if _, err := env.Client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Create(ctx, policy, metav1.CreateOptions{}); err != nil {

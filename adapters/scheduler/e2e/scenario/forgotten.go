@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -23,22 +22,14 @@ type explanation struct {
 
 // forgotten are the pods that wait although there is a node for them. Kube-scheduler asks about a pod again only when something
 // has changed that may help it, and Volcano may give a job up early; nothing may be missed by that. All has settled before.
-func (env *Env) forgotten(ctx context.Context) ([]check.Violation, error) {
-	cluster, err := env.Cluster(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return forgottenIn(cluster, func(pod *corev1.Pod) (explanation, error) {
+func (env *Env) forgotten() []check.Violation {
+	return got(forgottenIn(env.cluster(), func(pod *corev1.Pod) (answer explanation, err error) {
 		text, err := env.Plane.Explanation(pod.Namespace, pod.Name)
-		if err != nil {
-			return explanation{}, err
+		if err == nil {
+			err = json.Unmarshal([]byte(text), &answer)
 		}
-		var answer explanation
-		if err := json.Unmarshal([]byte(text), &answer); err != nil {
-			return explanation{}, fmt.Errorf("explanation of pod %s: %w", pod.Name, err)
-		}
-		return answer, nil
-	})
+		return answer, err
+	}))
 }
 
 // forgottenIn asks about every pod that waits. One pod of a gang that fits is none that was forgotten, as the others may not: if
@@ -127,8 +118,7 @@ func (env *Env) neverBound(summary *Summary) {
 	defer env.mutex.Unlock()
 	for _, kind := range slices.Sorted(maps.Keys(env.came)) {
 		if env.bound[kind] == 0 {
-			summary.Violations[ruleNeverBound]++
-			summary.Examples = append(summary.Examples, check.Violation{Rule: ruleNeverBound,
+			summary.example(check.Violation{Rule: ruleNeverBound,
 				Text: fmt.Sprintf("%d pods of kind %s came, and none was bound", env.came[kind], kind)})
 		}
 	}

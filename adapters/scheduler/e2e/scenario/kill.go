@@ -7,18 +7,23 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"vgpualloc.example/adapters/scheduler/e2e/check"
+	"vgpualloc.example/adapters/scheduler/e2e/control"
 )
 
+// outage is a time in which programs were away.
+type outage struct {
+	AfterMS   int64 `json:"killed_after_ms"`
+	BoundThen int   `json:"bound_when_killed"`
+	Bound     int   `json:"bound"`
+	Forgotten int   `json:"not_bound"`
+}
+
 type killRound struct {
-	Round      int     `json:"round"`
-	AfterMS    int64   `json:"killed_after_ms"`
-	BoundThen  int     `json:"bound_when_killed"`
+	Round int `json:"round"`
+	outage
 	APIServer  bool    `json:"apiserver_restarted_too"`
-	Bound      int     `json:"bound"`
-	Forgotten  int     `json:"not_bound"`
 	SettledIn  float64 `json:"settled_in_s"`
 	Violations int     `json:"violations"`
 }
@@ -34,21 +39,12 @@ type killSummary struct {
 // checks. In one round the API server goes down in the middle as well. The cluster is hardly ever full: every pod has to get a
 // node, unless a scheduler that explains itself has none that fits.
 func Kill(ctx context.Context, options Options) error {
-	env, err := openWithNodes(ctx, options)
-	if err != nil {
-		return err
-	}
-	defer env.Close()
-	summary := &killSummary{Summary: env.summary("kill"), Kills: env.Kills}
-	if err := env.killAll(ctx, summary, env.Options.Pods); err != nil {
-		return err
-	}
-	env.finish(summary.Summary)
-	if err := env.write("kill-"+env.Label, summary); err != nil {
-		return err
-	}
-	summary.print()
-	return summary.verdict()
+	return conduct(ctx, options, "kill", func(env *Env, common *Summary) outcome {
+		summary := &killSummary{Summary: common, Kills: env.Kills}
+		env.killAll(summary, env.Pods)
+		env.measure(common)
+		return summary
+	})
 }
 
 // DevicesToKill is how many devices of each kind scenarios need that kill: with fewer a few large pods fill them.
@@ -60,125 +56,79 @@ func (o *Options) podsOfRound(pods int) int {
 	return max(1, min(pods/o.Kills, len(o.Kinds)*o.Nodes*o.Devices*2/7))
 }
 
-func (env *Env) killAll(ctx context.Context, summary *killSummary, pods int) error {
+func (env *Env) killAll(summary *killSummary, pods int) {
 	withAPIServer := env.Random.Intn(env.Kills)
 	ofRound := env.podsOfRound(pods)
 	if ofRound < pods/env.Kills {
 		env.Say("%d pods in each of %d rounds in place of %d, as the cluster is never to be full", ofRound, env.Kills, pods/env.Kills)
 	}
 	for round := range env.Kills {
-		if err := env.killOnce(ctx, summary, round, ofRound, round == withAPIServer); err != nil {
-			return fmt.Errorf("round %d: %w", round+1, err)
-		}
+		name := fmt.Sprintf("round %d", round+1)
+		within(name, func() { env.killOnce(summary, name, ofRound, round == withAPIServer) })
 	}
-	if summary.Forgotten > 0 {
-		summary.Violations[ruleForgotten] += summary.Forgotten
-	}
-	return nil
+	summary.broken(ruleForgotten, summary.Forgotten)
 }
 
 func (summary *killSummary) print() {
 	fmt.Printf("killed %d times; %d pods bound in all, %d never\n", summary.Kills, summary.Waits.Pods, summary.Forgotten)
 }
 
-func (env *Env) killOnce(ctx context.Context, summary *killSummary, round, pods int, withAPIServer bool) error {
-	units, err := env.units(pods)
-	if err != nil {
-		return err
+func (env *Env) killOnce(summary *killSummary, name string, pods int, withAPIServer bool) {
+	// A kube-scheduler that asks who decides on devices goes on.
+	programs := []*control.Process{env.Plane.Decider()}
+	if withAPIServer {
+		programs = append(programs, env.Plane.APIServer)
 	}
+	began := time.Now()
+	result, report := env.without(name, programs, pods, func() {
+		// Pods leave while nobody schedules: the next life must not count them.
+		env.deleteGroups(func(first *corev1.Pod) bool {
+			return first.Status.Phase == corev1.PodRunning && env.Random.Intn(4) == 0
+		})
+	})
+	summary.take(report)
+	summary.Rounds = append(summary.Rounds, killRound{Round: len(summary.Rounds) + 1, outage: result, APIServer: withAPIServer,
+		SettledIn: time.Since(began).Seconds(), Violations: len(report.Violations)})
+	if report.Pending > 0 && env.Explains { // two gangs of large pods can fill all nodes of a kind: who waits then waits rightly
+		summary.Forgotten += len(env.forgotten())
+	} else {
+		summary.Forgotten += report.Pending
+	}
+	env.thinOut(report.Pending > 0)
+}
+
+// without kills programs at a random moment while pods are being bound, and starts them again. Whatever is lost by that, every
+// pod is to get a node, and devices once.
+func (env *Env) without(name string, programs []*control.Process, pods int, meanwhile func()) (outage, check.Report) {
+	units := env.units(pods)
 	// Two periods long, so that moments before, in and after a session are all hit.
 	delay := time.Duration(env.Random.Int63n(int64(2 * env.Control.Period)))
-	submitted := make(chan error, 1)
-	began, before := time.Now(), env.Recorder.Bound()
-	go func() { submitted <- env.Submit(ctx, units, env.Rate) }()
-	if err := pause(ctx, delay); err != nil {
-		return err
+	before := env.Recorder.Bound()
+	submitted := beside(func() error { return env.Submit(units, env.Rate) })
+	must(pause(env.ctx, delay))
+	result := outage{AfterMS: delay.Milliseconds(), BoundThen: env.Recorder.Bound() - before}
+	env.watched.Store(false)
+	for _, program := range programs {
+		program.Kill()
 	}
-	result := killRound{Round: round + 1, AfterMS: delay.Milliseconds(), APIServer: withAPIServer, BoundThen: env.Recorder.Bound() - before}
-	env.KillScheduler()
-	if withAPIServer {
-		env.Say("the API server is killed too")
-		env.Plane.APIServer.Kill()
-		if err := env.Plane.StartAPIServer(ctx); err != nil {
-			return err
-		}
+	if slices.Contains(programs, env.Plane.APIServer) {
+		must(env.Plane.StartAPIServer(env.ctx))
 	}
-	// Pods leave while nobody schedules: the next life must not count them.
-	var gone []*corev1.Pod
-	for _, pods := range sortedGroups(env.Groups()) {
-		if pods[0].Status.Phase == corev1.PodRunning && env.Random.Intn(4) == 0 {
-			gone = append(gone, pods...)
-		}
-	}
-	if err := env.Delete(ctx, gone); err != nil {
-		return err
-	}
-	if err := env.StartScheduler(ctx); err != nil {
-		return err
-	}
-	if err := <-submitted; err != nil {
-		return err
-	}
-	report, err := env.untilAllBound(ctx, 10*env.Control.Period+20*time.Second)
-	if err != nil {
-		return err
-	}
-	summary.take(report)
-	result.Bound, result.Forgotten, result.Violations = report.Bound, report.Pending, len(report.Violations)
-	result.SettledIn = time.Since(began).Seconds()
-	summary.Rounds = append(summary.Rounds, result)
-	forgotten := report.Pending
-	if forgotten > 0 && env.Explains { // two gangs of large pods can fill all nodes of a kind: who waits then waits rightly
-		fitting, err := env.forgotten(ctx)
-		if err != nil {
-			return err
-		}
-		forgotten = len(fitting)
-	}
-	summary.Forgotten += forgotten
-	env.Say("round %d: killed after %v with %d of %d bound; now %d bound, %d not, %d violations", round+1, delay.Round(time.Millisecond),
+	meanwhile()
+	must(env.StartScheduler())
+	submitted()
+	report := env.untilAllBound(10*env.Control.Period + 20*time.Second)
+	result.Bound, result.Forgotten = report.Bound, report.Pending
+	env.Say("%s: killed after %v with %d of %d bound; now %d bound, %d not, %d violations", name, delay.Round(time.Millisecond),
 		result.BoundThen, len(units), report.Bound, report.Pending, len(report.Violations))
-	return env.thinOut(ctx, report.Pending > 0)
+	return result, report
 }
 
 // untilAllBound waits until no pod waits for a node and nothing moves; after the patience it checks what there is.
-func (env *Env) untilAllBound(ctx context.Context, patience time.Duration) (check.Report, error) {
-	if err := env.catchUp(ctx); err != nil {
-		return check.Report{}, err
-	}
-	deadline := time.Now().Add(patience)
-	for (env.Waiting() > 0 || env.moving() > 0 || !env.hasBegun()) && time.Now().Before(deadline) {
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
-			return check.Report{}, err
-		}
-	}
-	return env.Check(ctx, check.Options{Settled: true, Health: true})
-}
-
-// catchUp waits until this program itself knows the pods that there are. After the API server was away its informer tries
-// again in ever longer intervals, and meanwhile neither the scenario nor the node side hears of anything.
-func (env *Env) catchUp(ctx context.Context) error {
-	deadline := time.Now().Add(2 * time.Minute)
-	for {
-		cluster, err := env.Cluster(ctx)
-		if err != nil {
-			return err
-		}
-		known := map[types.UID]bool{}
-		for _, pod := range env.list() {
-			known[pod.UID] = true
-		}
-		unknown := slices.ContainsFunc(cluster.Pods, func(pod *corev1.Pod) bool { return !known[pod.UID] })
-		if !unknown && len(known) == len(cluster.Pods) {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("two minutes after the last change this program knows %d pods, expected %d", len(known), len(cluster.Pods))
-		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
-	}
+func (env *Env) untilAllBound(patience time.Duration) check.Report {
+	env.catchUp()
+	env.until(patience, func() bool { return env.waiting() == 0 && env.moving() == 0 && env.hasBegun() })
+	return env.Check(check.Options{Settled: true, Health: true})
 }
 
 // hasBegun says whether this life of the scheduler has had two sessions: before the first it knows nothing of the cluster,
@@ -192,21 +142,7 @@ func (env *Env) hasBegun() bool {
 }
 
 // thinOut deletes half of the groups, and all that wait where some do, so that the next round finds room.
-func (env *Env) thinOut(ctx context.Context, waiting bool) error {
-	var gone []*corev1.Pod
-	for _, pods := range sortedGroups(env.Groups()) {
-		if env.Random.Intn(2) == 0 || waiting && pods[0].Spec.NodeName == "" {
-			gone = append(gone, pods...)
-		}
-	}
-	if err := env.Delete(ctx, gone); err != nil {
-		return err
-	}
-	deadline := time.Now().Add(time.Minute)
-	for env.moving() > 0 && time.Now().Before(deadline) {
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
+func (env *Env) thinOut(waiting bool) {
+	env.deleteGroups(func(first *corev1.Pod) bool { return env.Random.Intn(2) == 0 || waiting && first.Spec.NodeName == "" })
+	env.until(time.Minute, func() bool { return env.moving() == 0 })
 }

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -16,8 +15,8 @@ import (
 //
 // Stock Volcano reads nodes before it knows which devices it serves, and binds pods without device annotations until a
 // node changes. Nudge makes every node change, so that the rest of it can be compared.
-func (env *Env) StartScheduler(ctx context.Context) error {
-	if err := env.Plane.StartScheduler(ctx); err != nil {
+func (env *Env) StartScheduler() error {
+	if err := env.Plane.StartScheduler(env.ctx); err != nil {
 		return err
 	}
 	env.watched.Store(true)
@@ -25,24 +24,18 @@ func (env *Env) StartScheduler(ctx context.Context) error {
 		return nil
 	}
 	// The first session, in which the devices become known, has to be over.
-	if err := pause(ctx, env.Control.Period+500*time.Millisecond); err != nil {
+	if err := pause(env.ctx, env.Control.Period+500*time.Millisecond); err != nil {
 		return err
 	}
-	nodes, err := env.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	nodes, err := env.nodes().List(env.ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
 	change := fmt.Appendf(nil, `{"metadata":{"annotations":{"vgpualloc.io/e2e-nudged":"%d"}}}`, time.Now().UnixNano())
 	return inParallel(len(nodes.Items), 8, func(i int) error {
-		_, err := env.Client.CoreV1().Nodes().Patch(ctx, nodes.Items[i].Name, types.MergePatchType, change, metav1.PatchOptions{})
+		_, err := env.nodes().Patch(env.ctx, nodes.Items[i].Name, types.MergePatchType, change, metav1.PatchOptions{})
 		return err
 	})
-}
-
-// KillScheduler ends what decides on devices as a power cut would. A kube-scheduler that asks it goes on.
-func (env *Env) KillScheduler() {
-	env.watched.Store(false)
-	env.Plane.Decider().Kill()
 }
 
 // Crashes counts how often the scheduler has ended by itself.
@@ -53,8 +46,8 @@ func (env *Env) Crashes() int {
 }
 
 // superviseScheduler starts a scheduler that has ended by itself again, after a second, as a Deployment would.
-func (env *Env) superviseScheduler(ctx context.Context) {
-	for pause(ctx, 200*time.Millisecond) == nil {
+func (env *Env) superviseScheduler() {
+	for pause(env.ctx, 200*time.Millisecond) == nil {
 		ended := slices.IndexFunc(env.Plane.Schedulers(), func(process *control.Process) bool { return process.Pid() == 0 })
 		if ended < 0 || !env.watched.Load() {
 			continue
@@ -65,10 +58,10 @@ func (env *Env) superviseScheduler(ctx context.Context) {
 		env.crashes = append(env.crashes, cause)
 		env.mutex.Unlock()
 		env.Say("%s has ended by itself: %s", process.Name, cause)
-		if pause(ctx, time.Second) != nil {
+		if pause(env.ctx, time.Second) != nil {
 			return
 		}
-		if err := env.StartScheduler(ctx); err != nil && ctx.Err() == nil {
+		if err := env.StartScheduler(); err != nil && env.ctx.Err() == nil {
 			env.Say("starting the scheduler again: %v", err)
 		}
 	}

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +20,8 @@ type stage struct {
 	nodes  []objects.NodeWithExtras
 	pods   []string // in the order in which they came
 	seen   map[string]seen
+	// crashes and evictions are those before the fault is provoked.
+	crashes, evictions int
 }
 
 // What was seen of a pod.
@@ -46,91 +47,90 @@ func (look seen) String() string {
 var assignments = []string{"volcano.sh/vgpu-ids-new", "hami.io/Ascend310P-devices-allocated", "huawei.com/npu-core", "volcano.sh/gpu-index"}
 
 // add posts a node of the stage. Its name begins with the stage's, and pods are held to it by a label.
-func (stage *stage) add(ctx context.Context, node objects.NodeWithExtras) error {
+func (stage *stage) add(node objects.NodeWithExtras) {
 	node.Node.Labels["e2e/stage"] = stage.prefix
 	stage.nodes = append(stage.nodes, node)
-	if err := stage.env.AddNode(ctx, node); err != nil {
-		return err
-	}
-	return stage.settle(ctx)
+	must(stage.env.addNode(node))
+	stage.settle()
 }
 
-// pod posts one pod and waits until the scheduler has had its say.
-func (stage *stage) pod(ctx context.Context, name string, spec objects.PodSpec) error {
-	return stage.group(ctx, 1, map[string]objects.PodSpec{name: spec}, name)
+// A step does something on a stage and waits until the scheduler has had its say.
+type step func(*stage)
+
+// one posts one pod.
+func one(name string, spec objects.PodSpec) step { return together(1, []string{name}, spec) }
+
+// both posts a gang of pods "a" and "b".
+func both(first, second objects.PodSpec) step { return together(2, []string{"a", "b"}, first, second) }
+
+// several posts equal pods "a", "b", … that are scheduled in one session and do not need each other.
+func several(count int, spec objects.PodSpec) step {
+	return together(1, strings.Split("abcdefgh"[:count], ""), slices.Repeat([]objects.PodSpec{spec}, count)...)
 }
 
-// group posts pods of one group, which are all scheduled in one session if at least that many are needed.
-func (stage *stage) group(ctx context.Context, needed int, specs map[string]objects.PodSpec, names ...string) error {
-	group := stage.prefix + "-" + strings.Join(names, "-")
-	unit := Unit{Group: objects.PodGroup(group, needed, specs[names[0]].Priority)}
-	for _, name := range names {
-		spec := specs[name]
-		spec.Name, spec.Group = stage.prefix+"-"+name, group
-		spec.NodeSelector = map[string]string{"e2e/stage": stage.prefix}
-		unit.Pods = append(unit.Pods, objects.Pod(spec))
-		// A name may come back after its first pod has gone; what is seen last counts.
-		if !slices.Contains(stage.pods, name) {
-			stage.pods = append(stage.pods, name)
+// together posts pods of one group, which are all scheduled in one session if at least that many are needed.
+func together(needed int, names []string, specs ...objects.PodSpec) step {
+	return func(stage *stage) {
+		group := stage.prefix + "-" + strings.Join(names, "-")
+		unit := Unit{Group: objects.PodGroup(group, needed, specs[0].Priority)}
+		for i, name := range names {
+			spec := specs[i]
+			spec.Name, spec.Group = stage.prefix+"-"+name, group
+			spec.NodeSelector = map[string]string{"e2e/stage": stage.prefix}
+			unit.Pods = append(unit.Pods, objects.Pod(spec))
+			// A name may come back after its first pod has gone; what is seen last counts.
+			if !slices.Contains(stage.pods, name) {
+				stage.pods = append(stage.pods, name)
+			}
 		}
+		must(stage.env.Submit([]Unit{unit}, 0))
+		stage.settle()
 	}
-	if err := stage.env.Submit(ctx, []Unit{unit}, 0); err != nil {
-		return err
+}
+
+// told tells a pod to end, and does not wait until it has.
+func told(name string) step { return func(stage *stage) { stage.tellToEnd(name) } }
+
+// without deletes pods and waits until they have gone.
+func without(names ...string) step {
+	return func(stage *stage) {
+		stage.tellToEnd(names...)
+		if !stage.env.until(time.Minute, func() bool { return !slices.ContainsFunc(names, stage.there) }) {
+			must(fmt.Errorf("pods %v are still there a minute after they were deleted", names))
+		}
+		stage.settle()
 	}
-	return stage.settle(ctx)
+}
+
+// nodeChanges gives the stage's nodes another label: stock then counts anew, by the pods' annotations alone. It counts a pod
+// twice until its node changes (counted-twice); faults that this would hide have the node change first.
+func nodeChanges(stage *stage) {
+	label := fmt.Appendf(nil, `{"metadata":{"labels":{"e2e/changed":"%d"}}}`, time.Now().UnixNano())
+	for _, node := range stage.nodes {
+		got(stage.env.nodes().Patch(stage.env.ctx, node.Node.Name, types.MergePatchType, label, metav1.PatchOptions{}))
+	}
+	stage.settle()
 }
 
 // settle waits for sessions that have begun after the last change, and looks at all pods.
-func (stage *stage) settle(ctx context.Context) error {
-	if stage.env.Plane.Scheduler.Pid() == 0 {
-		return nil
+func (stage *stage) settle() {
+	env := stage.env
+	if env.Plane.Scheduler.Pid() == 0 {
+		return
 	}
-	first, deadline, crashes := -1, time.Now().Add(20*time.Second), stage.env.Crashes()
-	for {
-		if stage.env.Crashes() > crashes+1 {
-			break // started again, it has ended again, and so it will go on
-		}
-		now, err := stage.env.Plane.Sessions()
-		if err == nil && (first < 0 || now < first) {
-			first = now
-		}
-		if err == nil && first >= 0 && now-first >= sessionsToSettle && stage.env.Recorder.Quiet() > 2*stage.env.Control.Period && stage.starting() == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			break // a scheduler that does not come to an end of its sessions is a finding, too
-		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return stage.look(ctx)
+	crashes, sessions := env.Crashes(), env.sessionsSince()
+	// A scheduler that does not come to an end of its sessions is a finding, too, and so is one that has been started again and
+	// has ended again, and so it will go on.
+	env.until(20*time.Second, func() bool {
+		return env.Crashes() > crashes+1 ||
+			sessions() >= sessionsToSettle && env.Recorder.Quiet() > 2*env.Control.Period && env.count(starting) == 0
+	})
+	stage.look()
 }
 
-// change gives the stage's nodes another label.
-func (stage *stage) change(ctx context.Context) error {
-	label := fmt.Appendf(nil, `{"metadata":{"labels":{"e2e/changed":"%d"}}}`, time.Now().UnixNano())
-	for _, node := range stage.nodes {
-		if _, err := stage.env.Client.CoreV1().Nodes().Patch(ctx, node.Node.Name, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
-			return err
-		}
-	}
-	return stage.settle(ctx)
-}
-
-func (stage *stage) starting() int {
-	count := 0
-	for _, pod := range stage.env.list() {
-		if pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodPending && pod.DeletionTimestamp == nil {
-			count++
-		}
-	}
-	return count
-}
-
-func (stage *stage) look(ctx context.Context) error {
+func (stage *stage) look() {
 	for _, name := range stage.pods {
-		pod, err := stage.env.Client.CoreV1().Pods(objects.Namespace).Get(ctx, stage.prefix+"-"+name, metav1.GetOptions{})
+		pod, err := stage.env.pods().Get(stage.env.ctx, stage.prefix+"-"+name, metav1.GetOptions{})
 		if err != nil {
 			continue // it has gone, and what was seen before stands
 		}
@@ -147,56 +147,57 @@ func (stage *stage) look(ctx context.Context) error {
 		}
 		stage.seen[name] = look
 	}
-	return nil
 }
 
-// remove deletes a pod and waits until it has gone.
-func (stage *stage) remove(ctx context.Context, names ...string) error {
-	if err := stage.tellToEnd(ctx, names...); err != nil {
-		return err
-	}
-	deadline := time.Now().Add(time.Minute)
-	for _, name := range names {
-		for stage.there(name) {
-			if time.Now().After(deadline) {
-				return fmt.Errorf("pod %s is still there a minute after it was deleted", name)
-			}
-			if err := pause(ctx, 50*time.Millisecond); err != nil {
-				return err
-			}
-		}
-	}
-	return stage.settle(ctx)
-}
-
-func (stage *stage) tellToEnd(ctx context.Context, names ...string) error {
+func (stage *stage) tellToEnd(names ...string) {
 	var pods []*corev1.Pod
 	for _, name := range names {
 		pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: stage.prefix + "-" + name}})
 	}
-	return stage.env.Delete(ctx, pods)
+	stage.env.delete(pods)
 }
 
 func (stage *stage) there(name string) bool {
-	_, err := stage.env.Pods.Pods(objects.Namespace).Get(stage.prefix + "-" + name)
+	_, err := stage.env.known.Pods(objects.Namespace).Get(stage.prefix + "-" + name)
 	return err == nil
 }
 
 // close removes what the stage has posted.
-func (stage *stage) close(ctx context.Context) error {
-	var left []string
-	for _, name := range stage.pods {
-		if stage.there(name) {
-			left = append(left, name)
-		}
-	}
-	if err := stage.remove(ctx, left...); err != nil {
-		return err
-	}
+func (stage *stage) close() {
+	without(stage.pods...)(stage)
 	for _, node := range stage.nodes {
-		if err := stage.env.Client.CoreV1().Nodes().Delete(ctx, node.Node.Name, metav1.DeleteOptions{}); err != nil {
-			return err
-		}
+		must(remove(stage.env.ctx, stage.env.nodes(), node.Node.Name))
 	}
-	return nil
 }
+
+// What a fault is seen by.
+
+func bound(name string) func(*stage) bool {
+	return func(stage *stage) bool { return stage.seen[name].Bound }
+}
+
+func waits(name string) func(*stage) bool {
+	return func(stage *stage) bool { return !stage.seen[name].Bound }
+}
+
+// bare is a pod that is bound without devices.
+func bare(name string) func(*stage) bool {
+	return func(stage *stage) bool { return stage.seen[name].Bound && stage.seen[name].Given == "" }
+}
+
+// shared is that two pods have the same.
+func shared(stage *stage) bool { return stage.different() < len(stage.seen) }
+
+// different counts the annotations of pods that differ.
+func (stage *stage) different() int {
+	result := map[string]bool{}
+	for _, look := range stage.seen {
+		result[look.Given] = true
+	}
+	return len(result)
+}
+
+// crashed is that the scheduler has ended by itself.
+func crashed(stage *stage) bool { return stage.env.Crashes() > stage.crashes }
+
+func (stage *stage) evicted() int { return stage.env.evictions() - stage.evictions }

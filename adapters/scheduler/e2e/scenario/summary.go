@@ -3,8 +3,8 @@ package scenario
 import (
 	"errors"
 	"fmt"
-	"sort"
-	"sync"
+	"maps"
+	"slices"
 	"time"
 
 	"vgpualloc.example/adapters/scheduler/e2e/check"
@@ -52,7 +52,7 @@ const examplesMax = 8 // of each rule
 
 func (env *Env) summary(name string) *Summary {
 	return &Summary{Scenario: name, Scheduler: env.Label, Seed: env.Seed, Kinds: env.Kinds, Nodes: env.Nodes, Devices: env.Devices,
-		Pods: env.Options.Pods, Violations: map[string]int{}, Examples: []check.Violation{}, Refused: map[string]int{}, seen: map[string]bool{}}
+		Pods: env.Pods, Violations: map[string]int{}, Examples: []check.Violation{}, Refused: map[string]int{}, seen: map[string]bool{}}
 }
 
 // take adds what a check found. A violation that an earlier check found too is counted once.
@@ -67,15 +67,27 @@ func (summary *Summary) take(report check.Report) {
 			continue
 		}
 		summary.seen[text] = true
-		summary.Violations[violation.Rule]++
-		if summary.Violations[violation.Rule] <= examplesMax {
-			summary.Examples = append(summary.Examples, violation)
-		}
+		summary.example(violation)
 	}
 }
 
-// finish fills in what is known at the end.
-func (env *Env) finish(summary *Summary) {
+// example counts a violation, and tells of it unless there are many of its rule.
+func (summary *Summary) example(violation check.Violation) {
+	summary.Violations[violation.Rule]++
+	if summary.Violations[violation.Rule] <= examplesMax {
+		summary.Examples = append(summary.Examples, violation)
+	}
+}
+
+// broken counts violations of which there is no more to tell, if there are any.
+func (summary *Summary) broken(rule string, count int) {
+	if count > 0 {
+		summary.Violations[rule] += count
+	}
+}
+
+// measure fills in what is known at the end.
+func (env *Env) measure(summary *Summary) {
 	summary.Waits = env.Recorder.Waits()
 	if pid := env.Plane.Decider().Pid(); pid != 0 {
 		if use, err := measure.Process(pid); err == nil {
@@ -93,9 +105,7 @@ func (env *Env) finish(summary *Summary) {
 	env.mutex.Lock()
 	defer env.mutex.Unlock()
 	summary.Crashes = append([]string{}, env.crashes...)
-	if len(summary.Crashes) > 0 {
-		summary.Violations["crash"] = len(summary.Crashes)
-	}
+	summary.broken("crash", len(summary.Crashes))
 }
 
 // verdict prints the result in a few lines and says whether it is good.
@@ -108,21 +118,13 @@ func (summary *Summary) verdict() error {
 		fmt.Println("no rule broken")
 		return nil
 	}
-	var rules []string
-	for rule := range summary.Violations {
-		rules = append(rules, rule)
-	}
-	sort.Strings(rules)
-	for _, rule := range rules {
+	for _, rule := range slices.Sorted(maps.Keys(summary.Violations)) {
 		fmt.Printf("  %s: %d\n", rule, summary.Violations[rule])
 		if rule == "crash" {
 			fmt.Printf("    for example %s\n", summary.Crashes[0])
 		}
-		for _, violation := range summary.Examples {
-			if violation.Rule == rule {
-				fmt.Printf("    for example %s\n", violation)
-				break
-			}
+		if i := slices.IndexFunc(summary.Examples, func(each check.Violation) bool { return each.Rule == rule }); i >= 0 {
+			fmt.Printf("    for example %s\n", summary.Examples[i])
 		}
 	}
 	return ErrViolations
@@ -154,7 +156,6 @@ func thin(samples []Sample) []Sample {
 
 // sampler looks at the scheduler now and then, until stop is called.
 type sampler struct {
-	mutex   sync.Mutex
 	samples []Sample
 	every   time.Duration
 	end     chan struct{}
@@ -187,8 +188,6 @@ func (sampler *sampler) take(env *Env) {
 	if err != nil {
 		return
 	}
-	sampler.mutex.Lock()
-	defer sampler.mutex.Unlock()
 	sampler.samples = append(sampler.samples, Sample{Seconds: time.Since(env.began).Seconds(), RSSMiB: use.RSSMiB,
 		CPUSeconds: use.CPUSeconds, Goroutines: goroutines, Pods: len(env.list()), Bound: env.Recorder.Bound()})
 	if kept := thin(sampler.samples); len(kept) < len(sampler.samples) {

@@ -1,16 +1,16 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
-	"sync"
+	"maps"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -26,10 +26,8 @@ type Unit struct {
 
 // Unit makes pods of a kind that are one group, all of which are needed. Change may be nil.
 func (env *Env) Unit(kind objects.Kind, members int, change func(*objects.PodSpec)) Unit {
-	env.mutex.Lock()
 	env.names++
 	name := fmt.Sprintf("%s-%05d", kind.Name, env.names)
-	env.mutex.Unlock()
 	first := objects.PodSpec{Name: name, Group: name}
 	kind.Fill(&first, env.Random)
 	if change != nil {
@@ -49,120 +47,108 @@ func (env *Env) Unit(kind objects.Kind, members int, change func(*objects.PodSpe
 	return unit
 }
 
+// units makes pods of random kinds, of six units one a gang of two to four where there are gangs.
+func (env *Env) units(pods int) []Unit {
+	var result []Unit
+	for count := 0; count < pods; {
+		kind, members := env.kinds[env.Random.Intn(len(env.kinds))], 1
+		if env.Volcano != nil && env.Random.Intn(6) == 0 {
+			members = 2 + env.Random.Intn(3)
+		}
+		result = append(result, env.Unit(kind, members, nil))
+		count += members
+	}
+	return result
+}
+
 // Submit posts units at a rate of pods a second, or as fast as it goes. Creation is timed pod by pod.
-func (env *Env) Submit(ctx context.Context, units []Unit, rate float64) error {
+func (env *Env) Submit(units []Unit, rate float64) error {
 	began := time.Now()
 	var sent atomic.Int64
 	return inParallel(len(units), 16, func(i int) error {
 		unit := units[i]
 		if rate > 0 {
 			due := began.Add(time.Duration(float64(sent.Add(int64(len(unit.Pods)))) / rate * float64(time.Second)))
-			if err := pause(ctx, time.Until(due)); err != nil {
+			if err := pause(env.ctx, time.Until(due)); err != nil {
 				return err
 			}
 		}
-		if err := env.submitGroup(ctx, unit); err != nil {
-			return err
+		if unit.Group != nil {
+			env.mutex.Lock()
+			env.members[unit.Group.Name] = len(unit.Pods)
+			env.mutex.Unlock()
+			if err := create(env.ctx, env.groups(), unit.Group); err != nil {
+				return err
+			}
 		}
 		for _, pod := range unit.Pods {
 			env.mutex.Lock()
 			env.came[kindOf(pod.Name)]++
 			env.mutex.Unlock()
 			env.Recorder.Creating(pod.Name)
-			if err := again(ctx, func() error {
-				_, err := env.Client.CoreV1().Pods(objects.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+			if err := create(env.ctx, env.pods(), pod); err != nil {
 				return err
-			}); err != nil {
-				return fmt.Errorf("pod %s: %w", pod.Name, err)
 			}
 		}
 		return nil
 	})
 }
 
-func (env *Env) submitGroup(ctx context.Context, unit Unit) error {
-	if unit.Group == nil {
-		return nil
-	}
-	env.mutex.Lock()
-	env.members[unit.Group.Name] = len(unit.Pods)
-	env.mutex.Unlock()
-	if err := again(ctx, func() error {
-		_, err := env.Volcano.SchedulingV1beta1().PodGroups(objects.Namespace).Create(ctx, unit.Group, metav1.CreateOptions{})
-		return err
-	}); err != nil {
-		return fmt.Errorf("PodGroup %s: %w", unit.Group.Name, err)
-	}
-	return nil
-}
-
-// Delete tells pods to end, as a user would.
-func (env *Env) Delete(ctx context.Context, pods []*corev1.Pod) error {
+// delete tells pods to end, as a user would.
+func (env *Env) delete(pods []*corev1.Pod) {
 	env.mutex.Lock()
 	for _, pod := range pods {
 		env.removed[pod.Name] = true
 	}
 	env.mutex.Unlock()
-	return inParallel(len(pods), 16, func(i int) error {
-		err := again(ctx, func() error {
-			return env.Client.CoreV1().Pods(objects.Namespace).Delete(ctx, pods[i].Name, metav1.DeleteOptions{})
-		})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("deleting pod %s: %w", pods[i].Name, err)
-		}
-		return nil
-	})
+	must(inParallel(len(pods), 16, func(i int) error { return remove(env.ctx, env.pods(), pods[i].Name) }))
 }
 
-// Finish lets the containers of pods end by themselves, successfully.
-func (env *Env) Finish(ctx context.Context, pods []*corev1.Pod) error {
-	return inParallel(len(pods), 16, func(i int) error {
-		err := again(ctx, func() error {
-			_, err := env.Client.CoreV1().Pods(objects.Namespace).Patch(ctx, pods[i].Name, types.MergePatchType,
-				[]byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status")
+// finish lets the containers of pods end by themselves, successfully.
+func (env *Env) finish(pods []*corev1.Pod) {
+	must(inParallel(len(pods), 16, func(i int) error {
+		err := again(env.ctx, func() error {
+			_, err := env.pods().Patch(env.ctx, pods[i].Name, types.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status")
 			return err
 		})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("ending pod %s: %w", pods[i].Name, err)
+		if apierrors.IsNotFound(err) {
+			return nil
 		}
-		return nil
-	})
+		return err
+	}))
 }
 
-// Evicted counts pods that somebody else than the scenario told to end, which here can only be the scheduler.
-func (env *Env) Evicted() int {
+// evictions counts pods that somebody else than the scenario told to end, which here can only be the scheduler.
+func (env *Env) evictions() int {
 	env.mutex.Lock()
 	defer env.mutex.Unlock()
 	return len(env.evicted)
 }
 
-// Groups are the pods that are there now, by their PodGroup.
-func (env *Env) Groups() map[string][]*corev1.Pod {
-	result := map[string][]*corev1.Pod{}
-	for _, pod := range env.list() {
-		group := pod.Annotations["scheduling.k8s.io/group-name"]
-		result[group] = append(result[group], pod)
+// sortedGroups are the pods that are there now, group by group, in the order of names, so that chance is the same in every run.
+func (env *Env) sortedGroups() [][]*corev1.Pod {
+	groups := map[string][]*corev1.Pod{}
+	pods := env.list()
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	for _, pod := range pods {
+		groups[groupOf(pod)] = append(groups[groupOf(pod)], pod)
+	}
+	var result [][]*corev1.Pod
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		result = append(result, groups[name])
 	}
 	return result
 }
 
-// Waiting counts pods without a node.
-func (env *Env) Waiting() int {
-	count := 0
-	for _, pod := range env.list() {
-		if pod.Spec.NodeName == "" {
-			count++
+// deleteGroups deletes the groups that leave, by their first pod. Whole groups leave, so that what is left of gangs is whole.
+func (env *Env) deleteGroups(leaves func(first *corev1.Pod) bool) {
+	var gone []*corev1.Pod
+	for _, pods := range env.sortedGroups() {
+		if leaves(pods[0]) {
+			gone = append(gone, pods...)
 		}
 	}
-	return count
-}
-
-func (env *Env) list() []*corev1.Pod {
-	pods, err := env.Pods.Pods(objects.Namespace).List(labels.Everything())
-	if err != nil {
-		return nil // a lister of a store in memory has no errors
-	}
-	return pods
+	env.delete(gone)
 }
 
 func (env *Env) notice(before, pod *corev1.Pod) {
@@ -198,26 +184,15 @@ func (env *Env) forget(object any) {
 	}
 }
 
-func (env *Env) reapGroups(ctx context.Context) {
-	var workers sync.WaitGroup
-	for range 8 {
-		workers.Add(1)
-		go func() {
-			defer workers.Done()
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case group := <-env.orphaned:
-					err := again(ctx, func() error {
-						return env.Volcano.SchedulingV1beta1().PodGroups(objects.Namespace).Delete(ctx, group, metav1.DeleteOptions{})
-					})
-					if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
-						env.Say("PodGroup %s stays: %v", group, err)
-					}
-				}
+func (env *Env) reapGroups() {
+	for {
+		select {
+		case <-env.ctx.Done():
+			return
+		case group := <-env.orphaned:
+			if err := remove(env.ctx, env.groups(), group); err != nil && env.ctx.Err() == nil {
+				env.Say("PodGroup %s stays: %v", group, err)
 			}
-		}()
+		}
 	}
-	workers.Wait()
 }
