@@ -132,7 +132,7 @@ func (env *Env) connect() {
 	if env.Control.Extender == "" {
 		env.Volcano = got(versioned.NewForConfig(config))
 	}
-	within("preparing the cluster", func() { must(env.prepareCluster(env.ctx, config)) })
+	within("preparing the cluster", func() { env.prepareCluster() })
 	factory := informers.NewSharedInformerFactory(env.Client, 0)
 	pods := factory.Core().V1().Pods()
 	env.known = pods.Lister()

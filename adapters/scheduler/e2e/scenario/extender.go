@@ -3,9 +3,6 @@ package scenario
 import (
 	"context"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"vgpualloc.example/adapters/scheduler/e2e/control"
 )
 
@@ -59,33 +56,4 @@ func (env *Env) keepNodes(count int) {
 		}
 	}
 	env.Nodes = count
-}
-
-// allowExtender gives the extender the rights that docs/extender.md lists, those for --mindcluster too, and no others.
-func (env *Env) allowExtender(ctx context.Context) error {
-	rbac, name := env.Client.RbacV1(), metav1.ObjectMeta{Name: control.ExtenderUser}
-	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: control.ExtenderUser}}
-	may := func(resource string, verbs ...string) rbacv1.PolicyRule {
-		return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{resource}, Verbs: verbs}
-	}
-	everywhere := &rbacv1.ClusterRole{ObjectMeta: name, Rules: []rbacv1.PolicyRule{may("nodes", "list", "watch"),
-		may("pods", "list", "watch", "get", "patch"), may("pods/binding", "create")}}
-	if _, err := rbac.ClusterRoles().Create(ctx, everywhere, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	if _, err := rbac.ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: name, Subjects: subjects,
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name.Name}}, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	for _, namespace := range []string{"kube-system", "mindx-dl"} {
-		configMaps := &rbacv1.Role{ObjectMeta: name, Rules: []rbacv1.PolicyRule{may("configmaps", "list", "watch")}}
-		if _, err := rbac.Roles(namespace).Create(ctx, configMaps, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-		if _, err := rbac.RoleBindings(namespace).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: name, Subjects: subjects,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name.Name}}, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -34,7 +34,7 @@ func Faults(ctx context.Context, options Options) error {
 	options.Control.SchedulerConf = filepath.Join(options.Control.Dir, "conf", "scheduler.conf")
 	var rows []faultSeen
 	err = onCluster(ctx, options, func(env *Env) {
-		must(env.refuseRecords(env.ctx))
+		env.apply("refuse-records")
 		for i, set := range settings {
 			rows = append(rows, env.playSetting(set, i == 0, original)...)
 		}

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -9,9 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"vgpualloc.example/adapters/scheduler/e2e/objects"
@@ -161,23 +158,4 @@ func (env *Env) deviceConfig(there bool) {
 	if there {
 		must(create(env.ctx, configMaps, config))
 	}
-}
-
-// refuseRecords has the API server refuse to record vGPUs on pod a of fault Q7, in the pod itself or with its binding.
-func (env *Env) refuseRecords(ctx context.Context) error {
-	const name = "e2e-refuse-records"
-	writes := []admissionv1.OperationType{admissionv1.Create, admissionv1.Update}
-	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
-		MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
-			Operations: writes, Rule: admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods", "pods/binding"}}}}}},
-		Validations: []admissionv1.Validation{{Expression: "object.metadata.name != 'fault-q7-a' || " +
-			"!has(object.metadata.annotations) || !('volcano.sh/vgpu-ids-new' in object.metadata.annotations)"}},
-	}}
-	if _, err := env.Client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Create(ctx, policy, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-		PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}}}
-	_, err := env.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(ctx, binding, metav1.CreateOptions{})
-	return err
 }
