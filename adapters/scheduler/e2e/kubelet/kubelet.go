@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -45,21 +44,11 @@ type Kubelet struct {
 	chips map[string][][]types.UID
 }
 
-// New prepares kubelets that hear of pods from the informer. It has to be called before the informer runs.
-func New(client kubernetes.Interface, pods cache.SharedIndexInformer, options Options) (*Kubelet, error) {
-	kubelet := &Kubelet{client: client, pods: corelisters.NewPodLister(pods.GetIndexer()), options: options,
+// New prepares kubelets that are told of pods and look them up in the lister.
+func New(client kubernetes.Interface, pods corelisters.PodLister, options Options) *Kubelet {
+	return &Kubelet{client: client, pods: pods, options: options,
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](20*time.Millisecond, time.Second)),
 		chips: map[string][][]types.UID{}}
-	_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { kubelet.hear(object.(*corev1.Pod)) },
-		UpdateFunc: func(_, object any) { kubelet.hear(object.(*corev1.Pod)) },
-		DeleteFunc: func(object any) {
-			if pod, ok := object.(*corev1.Pod); ok {
-				kubelet.leaveChips(pod.UID)
-			}
-		},
-	})
-	return kubelet, err
 }
 
 // Run works until the context ends.
@@ -81,7 +70,8 @@ func (kubelet *Kubelet) Run(ctx context.Context) {
 // Failures counts requests that the API server refused for another reason than that the pod has gone or changed.
 func (kubelet *Kubelet) Failures() int64 { return kubelet.failed.Load() }
 
-func (kubelet *Kubelet) hear(pod *corev1.Pod) {
+// Hear is called with a pod that came or changed.
+func (kubelet *Kubelet) Hear(pod *corev1.Pod) {
 	if pod.Spec.NodeName == "" {
 		return
 	}
@@ -222,35 +212,21 @@ func (kubelet *Kubelet) enterGroup(chip string, pod types.UID, cores int) int {
 	return groups - 1
 }
 
-func (kubelet *Kubelet) leaveChips(pod types.UID) {
+// Gone is called with a pod that has gone, which leaves its chips.
+func (kubelet *Kubelet) Gone(pod *corev1.Pod) {
 	kubelet.mutex.Lock()
 	defer kubelet.mutex.Unlock()
 	for _, groups := range kubelet.chips {
 		for group := range groups {
-			groups[group] = slices.DeleteFunc(groups[group], func(holder types.UID) bool { return holder == pod })
+			groups[group] = slices.DeleteFunc(groups[group], func(holder types.UID) bool { return holder == pod.UID })
 		}
 	}
 }
 
-// unlock removes the locks that a scheduler takes on a node and that only the node side releases.
+// locks are what a scheduler takes on a node, and what only the node side releases.
+const locks = `{"metadata":{"annotations":{"hamivgpu":null,"hami.io/mutex.lock":null,"gpu":null}}}`
+
 func (kubelet *Kubelet) unlock(ctx context.Context, name string) error {
-	node, err := kubelet.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	locks := map[string]any{}
-	for annotation := range maps.Keys(node.Annotations) {
-		if slices.Contains([]string{"hamivgpu", "hami.io/mutex.lock", "gpu"}, annotation) {
-			locks[annotation] = nil
-		}
-	}
-	if len(locks) == 0 {
-		return nil
-	}
-	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": locks}})
-	if err != nil {
-		return err
-	}
-	_, err = kubelet.client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, text, metav1.PatchOptions{})
+	_, err := kubelet.client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, []byte(locks), metav1.PatchOptions{})
 	return err
 }

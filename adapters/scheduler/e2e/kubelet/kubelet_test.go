@@ -29,7 +29,7 @@ func TestWhatDevicePluginsAcknowledge(t *testing.T) {
 			t.Errorf("%s on one chip: %s, expected %s", given, name, expected)
 		}
 	}
-	kubelet.leaveChips("c")
+	kubelet.Gone(pod("c", nil))
 	if name := real("g", "0-vir02_1c;1,2"); name != "Ascend310P-2c-100-0_0;Ascend310P-1,Ascend310P-2" {
 		t.Errorf("two containers after the first pod has left: %s", name)
 	}

@@ -2,51 +2,43 @@
 package measure
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 )
 
 // Recorder hears of pods from an informer. Times are those at which this program sent or heard something.
 type Recorder struct {
 	mutex   sync.Mutex
 	created map[string]time.Time // by name, as a pod has its uid only when the answer has come
-	bound   map[types.UID]time.Time
+	bound   map[types.UID]bool
+	removed map[string]bool // pods that somebody was to tell to end
+	evicted map[types.UID]bool
+	came    map[string]int // pods by kind
+	boundOf map[string]int
 	waits   []time.Duration
 	first   time.Time
 	last    time.Time
-	gone    int
 	changed time.Time
 }
 
-// NewRecorder listens. It has to be called before the informer runs.
-func NewRecorder(pods cache.SharedIndexInformer) (*Recorder, error) {
-	recorder := &Recorder{}
-	recorder.Reset()
-	_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { recorder.hear(object.(*corev1.Pod)) },
-		UpdateFunc: func(_, object any) { recorder.hear(object.(*corev1.Pod)) },
-		DeleteFunc: func(any) {
-			recorder.mutex.Lock()
-			defer recorder.mutex.Unlock()
-			recorder.gone++
-			recorder.changed = time.Now()
-		},
-	})
-	return recorder, err
+// NewRecorder is one that has heard nothing yet.
+func NewRecorder() *Recorder {
+	return &Recorder{created: map[string]time.Time{}, bound: map[types.UID]bool{}, removed: map[string]bool{}, evicted: map[types.UID]bool{},
+		came: map[string]int{}, boundOf: map[string]int{}, changed: time.Now()}
 }
 
-// Reset forgets all times, for the next part of a scenario.
-func (recorder *Recorder) Reset() {
-	recorder.mutex.Lock()
-	defer recorder.mutex.Unlock()
-	recorder.created, recorder.bound = map[string]time.Time{}, map[types.UID]time.Time{}
-	recorder.waits, recorder.first, recorder.last, recorder.gone = nil, time.Time{}, time.Time{}, 0
-	recorder.changed = time.Now()
+// KindOf is the kind in the name of a pod, KIND-NUMBER-MEMBER.
+func KindOf(name string) string {
+	for range 2 {
+		name = name[:max(0, strings.LastIndexByte(name, '-'))]
+	}
+	return name
 }
 
 // Creating is called just before a pod is posted.
@@ -58,24 +50,42 @@ func (recorder *Recorder) Creating(name string) {
 	if recorder.first.IsZero() {
 		recorder.first = now
 	}
+	recorder.came[KindOf(name)]++
 }
 
-func (recorder *Recorder) hear(pod *corev1.Pod) {
-	if pod.Spec.NodeName == "" {
-		return
-	}
+// Removing is called just before a pod is told to end.
+func (recorder *Recorder) Removing(name string) {
 	recorder.mutex.Lock()
 	defer recorder.mutex.Unlock()
-	if _, known := recorder.bound[pod.UID]; known {
+	recorder.removed[name] = true
+}
+
+// Hear is called with a pod that came or changed.
+func (recorder *Recorder) Hear(pod *corev1.Pod) {
+	recorder.mutex.Lock()
+	defer recorder.mutex.Unlock()
+	if pod.DeletionTimestamp != nil && !recorder.removed[pod.Name] {
+		recorder.evicted[pod.UID] = true
+	}
+	if pod.Spec.NodeName == "" || recorder.bound[pod.UID] {
 		return
 	}
 	now := time.Now()
-	recorder.bound[pod.UID] = now
+	recorder.bound[pod.UID] = true
 	recorder.changed = now
 	if created, ok := recorder.created[pod.Name]; ok {
 		recorder.waits = append(recorder.waits, now.Sub(created))
 		recorder.last = now
 	}
+	recorder.boundOf[KindOf(pod.Name)]++
+}
+
+// Gone is called with a pod that has gone.
+func (recorder *Recorder) Gone(pod *corev1.Pod) {
+	recorder.mutex.Lock()
+	defer recorder.mutex.Unlock()
+	delete(recorder.removed, pod.Name)
+	recorder.changed = time.Now()
 }
 
 // Quiet is how long no pod has been bound or has gone.
@@ -85,11 +95,25 @@ func (recorder *Recorder) Quiet() time.Duration {
 	return time.Since(recorder.changed)
 }
 
-// Bound counts the pods bound since the last Reset.
+// Bound counts the pods that were bound.
 func (recorder *Recorder) Bound() int {
 	recorder.mutex.Lock()
 	defer recorder.mutex.Unlock()
 	return len(recorder.bound)
+}
+
+// Evicted counts the pods that somebody else told to end, which in the scenarios can only be the scheduler.
+func (recorder *Recorder) Evicted() int {
+	recorder.mutex.Lock()
+	defer recorder.mutex.Unlock()
+	return len(recorder.evicted)
+}
+
+// Kinds counts the pods of each kind that came and those of them that were bound.
+func (recorder *Recorder) Kinds() (came, bound map[string]int) {
+	recorder.mutex.Lock()
+	defer recorder.mutex.Unlock()
+	return maps.Clone(recorder.came), maps.Clone(recorder.boundOf)
 }
 
 // Waits says how long pods took from creation to bind.
@@ -104,7 +128,7 @@ type Waits struct {
 	PodsPerSecond float64 `json:"pods_per_s"`
 }
 
-// Waits since the last Reset.
+// Waits of all pods so far.
 func (recorder *Recorder) Waits() Waits {
 	recorder.mutex.Lock()
 	defer recorder.mutex.Unlock()

@@ -72,12 +72,8 @@ type Env struct {
 	mutex    sync.Mutex
 	members  map[string]int // pods of each PodGroup that are to come or there
 	orphaned chan string    // PodGroups without pods
-	evicted  map[string]bool
-	came     map[string]int  // pods by kind
-	bound    map[string]int  // of these, those that have ever had a node
-	crashes  []string        // the ends of logs
-	watched  atomic.Bool     // the scheduler is to run; if it ends, that is a crash
-	removed  map[string]bool // pods that the scenario itself told to end
+	crashes  []string       // the ends of logs
+	watched  atomic.Bool    // the scheduler is to run; if it ends, that is a crash
 }
 
 // onCluster starts etcd and kube-apiserver, prepares the cluster, plays a scenario on it and ends everything.
@@ -87,8 +83,7 @@ func onCluster(ctx context.Context, options Options, scenario func(*Env)) error 
 		return err
 	}
 	env := &Env{Options: options, Plane: plane, Random: rand.New(rand.NewSource(options.Seed)), began: time.Now(),
-		members: map[string]int{}, orphaned: make(chan string, 100000), evicted: map[string]bool{}, removed: map[string]bool{},
-		came: map[string]int{}, bound: map[string]int{}}
+		Recorder: measure.NewRecorder(), members: map[string]int{}, orphaned: make(chan string, 100000)}
 	env.ctx, env.end = context.WithCancel(ctx)
 	defer env.close()
 	return attempt(func() {
@@ -136,12 +131,16 @@ func (env *Env) connect() {
 	factory := informers.NewSharedInformerFactory(env.Client, 0)
 	pods := factory.Core().V1().Pods()
 	env.known = pods.Lister()
-	env.Recorder = got(measure.NewRecorder(pods.Informer()))
-	env.Kubelet = got(kubelet.New(env.Client, pods.Informer(), kubelet.Options{Ending: env.Ending, NodeLocks: env.Locks, Workers: 8}))
+	env.Kubelet = kubelet.New(env.Client, env.known, kubelet.Options{Ending: env.Ending, NodeLocks: env.Locks, Workers: 8})
 	got(pods.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { env.notice(&corev1.Pod{}, object.(*corev1.Pod)) },
-		UpdateFunc: func(before, object any) { env.notice(before.(*corev1.Pod), object.(*corev1.Pod)) },
-		DeleteFunc: env.forget,
+		AddFunc:    func(object any) { env.hear(object.(*corev1.Pod)) },
+		UpdateFunc: func(_, object any) { env.hear(object.(*corev1.Pod)) },
+		DeleteFunc: func(object any) {
+			if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = unknown.Obj
+			}
+			env.gone(object.(*corev1.Pod))
+		},
 	}))
 	env.work(env.superviseScheduler)
 	env.work(func() { env.Kubelet.Run(env.ctx) })
@@ -151,6 +150,28 @@ func (env *Env) connect() {
 	factory.Start(env.ctx.Done())
 	if !cache.WaitForCacheSync(env.ctx.Done(), pods.Informer().HasSynced) {
 		must(env.ctx.Err())
+	}
+}
+
+// hear is called with a pod that came or changed, as the API server tells.
+func (env *Env) hear(pod *corev1.Pod) {
+	env.Recorder.Hear(pod)
+	env.Kubelet.Hear(pod)
+}
+
+// gone is called with a pod that has gone. Its group goes with the last, and nobody else removes it.
+func (env *Env) gone(pod *corev1.Pod) {
+	env.Recorder.Gone(pod)
+	env.Kubelet.Gone(pod)
+	group := pod.Annotations["scheduling.k8s.io/group-name"]
+	env.mutex.Lock()
+	defer env.mutex.Unlock()
+	if _, known := env.members[group]; !known {
+		return
+	}
+	if env.members[group]--; env.members[group] == 0 {
+		delete(env.members, group)
+		env.orphaned <- group
 	}
 }
 

@@ -113,7 +113,7 @@ func (env *Env) provoke(each fault) faultSeen {
 	crashes := env.Crashes()
 	err := attempt(func() {
 		env.awaitScheduler()
-		stage.crashes, stage.evictions = env.Crashes(), env.evictions()
+		stage.crashes, stage.evictions = env.Crashes(), env.Recorder.Evicted()
 		row.There = each.play(stage)
 		row.Pods, row.Order = stage.seen, stage.pods
 		stage.close()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -103,23 +102,13 @@ func admits(node *corev1.Node, pod *corev1.Pod) bool {
 	})
 }
 
-// kindOf is the kind in the name of a pod of Env.Unit, KIND-NUMBER-MEMBER.
-func kindOf(name string) string {
-	for range 2 {
-		name = name[:max(0, strings.LastIndexByte(name, '-'))]
-	}
-	return name
-}
-
 // neverBound counts the kinds of which pods came and none was ever bound. A scheduler that binds nothing breaks no rule about
 // what pods were given.
 func (env *Env) neverBound(summary *Summary) {
-	env.mutex.Lock()
-	defer env.mutex.Unlock()
-	for _, kind := range slices.Sorted(maps.Keys(env.came)) {
-		if env.bound[kind] == 0 {
-			summary.example(check.Violation{Rule: ruleNeverBound,
-				Text: fmt.Sprintf("%d pods of kind %s came, and none was bound", env.came[kind], kind)})
+	came, bound := env.Recorder.Kinds()
+	for _, kind := range slices.Sorted(maps.Keys(came)) {
+		if bound[kind] == 0 {
+			summary.example(check.Violation{Rule: ruleNeverBound, Text: fmt.Sprintf("%d pods of kind %s came, and none was bound", came[kind], kind)})
 		}
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"vgpualloc.example/adapters/scheduler/e2e/check"
+	"vgpualloc.example/adapters/scheduler/e2e/measure"
 	"vgpualloc.example/adapters/scheduler/e2e/objects"
 )
 
@@ -91,20 +93,20 @@ func TestForgotten(t *testing.T) {
 }
 
 func TestKindsThatWereNeverBound(t *testing.T) {
-	env := &Env{came: map[string]int{}, bound: map[string]int{}, members: map[string]int{}, evicted: map[string]bool{}}
+	env := &Env{Recorder: measure.NewRecorder()}
 	summary := &Summary{Violations: map[string]int{}}
 	for _, name := range []string{"hami-core-00001-0", "mig-123456-1"} {
-		env.came[kindOf(name)]++
+		env.Recorder.Creating(name)
 	}
-	env.notice(&corev1.Pod{}, bindOf("hami-core-00001-0"))
-	env.notice(bindOf("hami-core-00001-0"), bindOf("hami-core-00001-0")) // it runs now
-	if env.bound["hami-core"] != 1 {
-		t.Errorf("bound %v, expected one of hami-core", env.bound)
+	env.Recorder.Hear(bindOf("hami-core-00001-0"))
+	env.Recorder.Hear(bindOf("hami-core-00001-0")) // it runs now
+	if _, bound := env.Recorder.Kinds(); bound["hami-core"] != 1 {
+		t.Errorf("bound %v, expected one of hami-core", bound)
 	}
 	if env.neverBound(summary); summary.Violations[ruleNeverBound] != 1 || len(summary.Examples) != 1 {
 		t.Errorf("%v, expected one kind, mig", summary.Violations)
 	}
-	env.notice(&corev1.Pod{}, bindOf("mig-123456-1"))
+	env.Recorder.Hear(bindOf("mig-123456-1"))
 	summary.Violations = map[string]int{}
 	if env.neverBound(summary); len(summary.Violations) != 0 {
 		t.Errorf("%v, expected nothing: both kinds were bound", summary.Violations)
@@ -113,6 +115,6 @@ func TestKindsThatWereNeverBound(t *testing.T) {
 
 func bindOf(name string) *corev1.Pod {
 	pod := objects.Pod(objects.PodSpec{Name: name})
-	pod.Spec.NodeName = "a"
+	pod.Spec.NodeName, pod.UID = "a", types.UID(name)
 	return pod
 }

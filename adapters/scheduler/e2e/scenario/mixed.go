@@ -129,12 +129,12 @@ func (env *Env) preempt(summary *mixedSummary) {
 	report := env.settleAndCheck()
 	summary.take(report)
 	result := &preemption{Cards: cards, Low: report.Bound, High: len(high)}
-	before := env.evictions()
+	before := env.Recorder.Evicted()
 	must(env.Submit(high, 0))
 	must(env.settle(2*env.quiet(), 3*time.Minute))
 	summary.take(env.Check(check.Options{Settled: true, Health: true}))
 	result.Bound = env.count(func(pod *corev1.Pod) bool { return pod.Spec.PriorityClassName == High && pod.Spec.NodeName != "" })
-	result.Evicted = env.evictions() - before
+	result.Evicted = env.Recorder.Evicted() - before
 	summary.broken(ruleNotPreempted, result.High-result.Bound)
 	// With an explanation of each this was found pod by pod.
 	if !env.Explains {

@@ -200,4 +200,4 @@ func (stage *stage) different() int {
 // crashed is that the scheduler has ended by itself.
 func crashed(stage *stage) bool { return stage.env.Crashes() > stage.crashes }
 
-func (stage *stage) evicted() int { return stage.env.evictions() - stage.evictions }
+func (stage *stage) evicted() int { return stage.env.Recorder.Evicted() - stage.evictions }

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"vgpualloc.example/adapters/scheduler/e2e/objects"
@@ -82,9 +81,6 @@ func (env *Env) Submit(units []Unit, rate float64) error {
 			}
 		}
 		for _, pod := range unit.Pods {
-			env.mutex.Lock()
-			env.came[kindOf(pod.Name)]++
-			env.mutex.Unlock()
 			env.Recorder.Creating(pod.Name)
 			if err := create(env.ctx, env.pods(), pod); err != nil {
 				return err
@@ -96,12 +92,10 @@ func (env *Env) Submit(units []Unit, rate float64) error {
 
 // delete tells pods to end, as a user would.
 func (env *Env) delete(pods []*corev1.Pod) {
-	env.mutex.Lock()
-	for _, pod := range pods {
-		env.removed[pod.Name] = true
-	}
-	env.mutex.Unlock()
-	must(inParallel(len(pods), 16, func(i int) error { return remove(env.ctx, env.pods(), pods[i].Name) }))
+	must(inParallel(len(pods), 16, func(i int) error {
+		env.Recorder.Removing(pods[i].Name)
+		return remove(env.ctx, env.pods(), pods[i].Name)
+	}))
 }
 
 // finish lets the containers of pods end by themselves, successfully.
@@ -116,13 +110,6 @@ func (env *Env) finish(pods []*corev1.Pod) {
 		}
 		return err
 	}))
-}
-
-// evictions counts pods that somebody else than the scenario told to end, which here can only be the scheduler.
-func (env *Env) evictions() int {
-	env.mutex.Lock()
-	defer env.mutex.Unlock()
-	return len(env.evicted)
 }
 
 // sortedGroups are the pods that are there now, group by group, in the order of names, so that chance is the same in every run.
@@ -149,39 +136,6 @@ func (env *Env) deleteGroups(leaves func(first *corev1.Pod) bool) {
 		}
 	}
 	env.delete(gone)
-}
-
-func (env *Env) notice(before, pod *corev1.Pod) {
-	env.mutex.Lock()
-	defer env.mutex.Unlock()
-	if before.Spec.NodeName == "" && pod.Spec.NodeName != "" {
-		env.bound[kindOf(pod.Name)]++
-	}
-	if pod.DeletionTimestamp != nil && !env.removed[pod.Name] {
-		env.evicted[pod.Name] = true
-	}
-}
-
-// forget counts the pods of a group and has it removed with the last, as nobody else does.
-func (env *Env) forget(object any) {
-	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = unknown.Obj
-	}
-	pod, ok := object.(*corev1.Pod)
-	if !ok {
-		return
-	}
-	group := pod.Annotations["scheduling.k8s.io/group-name"]
-	env.mutex.Lock()
-	defer env.mutex.Unlock()
-	delete(env.removed, pod.Name)
-	if _, known := env.members[group]; !known {
-		return
-	}
-	if env.members[group]--; env.members[group] == 0 {
-		delete(env.members, group)
-		env.orphaned <- group
-	}
 }
 
 func (env *Env) reapGroups() {
