@@ -125,8 +125,8 @@ type dialect struct {
 	annotation, nodeAnnotation string
 	// wishes has one entry for each regular container that asks, nil if the pod asks for nothing of this dialect.
 	wishes func(pod *corev1.Pod) []wish
-	// devices are those of a node. ok is false where the node does not speak the dialect.
-	devices func(node *corev1.Node) (list []device, ok bool, err error)
+	// devices are those of a node, none where the node does not speak the dialect.
+	devices func(node *corev1.Node) ([]device, error)
 	// uses are read from the pod's annotations, one list for each container that asks.
 	uses func(pod *corev1.Pod, wishes []wish) ([][]use, error)
 	// amounts says what is wrong with what a container got, "" if nothing. Nil: it has to be what was asked for.
@@ -160,43 +160,35 @@ func asAsked(wanted wish, _ device, given use) string {
 
 // Check looks at everything.
 func Check(cluster Cluster, options Options) Report {
-	checker := &checker{options: options, report: Report{ByDialect: map[string]int{}, Use: map[Place]DeviceUse{}}, nodes: map[string]*corev1.Node{}}
-	for _, node := range cluster.Nodes {
-		checker.nodes[node.Name] = node
-	}
+	checker := &checker{Cluster: cluster, Options: options, report: Report{ByDialect: map[string]int{}, Use: map[Place]DeviceUse{}}}
 	config, err := readConfig(cluster.ConfigMaps)
 	if err != nil {
 		checker.add(Violation{Rule: BadRegistration, Text: err.Error()})
 		return checker.report
 	}
 	dialects := []dialect{volcano(config), gpushare, ascend(config), hami, mindcluster(cluster.ConfigMaps), cce}
-	for i := range dialects {
-		if dialects[i].amounts == nil {
-			dialects[i].amounts = asAsked
-		}
-		if dialects[i].booked == nil {
-			dialects[i].booked = asWritten
-		}
-	}
 	for _, pod := range cluster.Pods {
 		checker.count(pod)
 	}
 	for _, spoken := range dialects {
-		checker.dialect(spoken, cluster.Pods)
+		if spoken.amounts == nil {
+			spoken.amounts = asAsked
+		}
+		if spoken.booked == nil {
+			spoken.booked = asWritten
+		}
+		checker.dialect(spoken)
 	}
 	if options.Settled {
-		checker.gangs(cluster)
-		for _, spoken := range dialects {
-			checker.leftBehind(spoken, cluster.Pods)
-		}
+		checker.gangs()
 	}
 	return checker.report
 }
 
 type checker struct {
-	options Options
-	report  Report
-	nodes   map[string]*corev1.Node
+	Cluster
+	Options
+	report Report
 }
 
 func (checker *checker) add(violation Violation) {
@@ -241,31 +233,31 @@ type DeviceUse struct {
 	CoresKnown bool
 }
 
-func (checker *checker) dialect(spoken dialect, pods []*corev1.Pod) {
-	registered := map[string]map[string]device{}
-	for name, node := range checker.nodes {
-		list, ok, err := spoken.devices(node)
+func (checker *checker) dialect(spoken dialect) {
+	registered := map[Place]device{}
+	for _, node := range checker.Nodes {
+		list, err := spoken.devices(node)
 		if err != nil {
-			checker.add(Violation{Rule: BadRegistration, Node: name, Text: spoken.name + ": " + err.Error()})
+			checker.add(Violation{Rule: BadRegistration, Node: node.Name, Text: spoken.name + ": " + err.Error()})
 		}
-		if !ok || err != nil {
-			continue
-		}
-		registered[name] = map[string]device{}
 		for _, card := range list {
-			registered[name][card.id] = card
+			registered[Place{node.Name, card.id}] = card
 		}
 	}
 	used := map[Place][]use{}
-	for _, pod := range pods {
+	for _, pod := range checker.Pods {
 		wishes := spoken.wishes(pod)
-		if len(wishes) == 0 || !holds(pod) {
-			continue
-		}
-		checker.report.ByDialect[spoken.name]++
-		for _, given := range checker.pod(spoken, pod, wishes, registered[pod.Spec.NodeName]) {
-			at := Place{pod.Spec.NodeName, given.device}
-			used[at] = append(used[at], given)
+		switch written := pod.Annotations[spoken.annotation]; {
+		case len(wishes) == 0:
+		case holds(pod):
+			checker.report.ByDialect[spoken.name]++
+			for _, given := range checker.pod(spoken, pod, wishes, registered) {
+				at := Place{pod.Spec.NodeName, given.device}
+				used[at] = append(used[at], given)
+			}
+		case checker.Settled && pod.Spec.NodeName == "" && written != "":
+			checker.add(Violation{Rule: LeftBehind, Pods: []string{key(pod)},
+				Text: fmt.Sprintf("%s: annotation %s = %q on a pod without a node", spoken.name, spoken.annotation, written)})
 		}
 	}
 	checker.report.Devices += len(used)
@@ -273,12 +265,12 @@ func (checker *checker) dialect(spoken dialect, pods []*corev1.Pod) {
 		return strings.Compare(a.Node+" "+a.Device, b.Node+" "+b.Device)
 	})
 	for _, at := range places {
-		checker.device(spoken, at, registered[at.Node][at.Device], used[at])
+		checker.device(spoken, at, registered[at], used[at])
 	}
 }
 
 // pod checks what one pod was given and returns what of it is on devices that the node has.
-func (checker *checker) pod(spoken dialect, pod *corev1.Pod, wishes []wish, devices map[string]device) []use {
+func (checker *checker) pod(spoken dialect, pod *corev1.Pod, wishes []wish, registered map[Place]device) []use {
 	wrong := func(rule, text string) {
 		checker.add(Violation{Rule: rule, Node: pod.Spec.NodeName, Pods: []string{key(pod)}, Text: spoken.name + ": " + text})
 	}
@@ -309,7 +301,7 @@ func (checker *checker) pod(spoken dialect, pod *corev1.Pod, wishes []wish, devi
 		}
 		once := map[string]bool{}
 		for _, given := range part {
-			card, known := devices[given.device]
+			card, known := registered[Place{pod.Spec.NodeName, given.device}]
 			if !known {
 				wrong(UnknownDevice, fmt.Sprintf("%q is no device of the node", given.device))
 				continue
@@ -318,7 +310,7 @@ func (checker *checker) pod(spoken dialect, pod *corev1.Pod, wishes []wish, devi
 				wrong(AmountDiffers, fmt.Sprintf("asking container %d got device %s twice", i, given.device))
 			}
 			once[given.device] = true
-			if card.sick && checker.options.Health {
+			if card.sick && checker.Health {
 				wrong(SickDevice, given.device+" is registered as unhealthy")
 			}
 			if text := spoken.amounts(wishes[i], card, given); text != "" {
@@ -372,15 +364,15 @@ func (spoken dialect) use(card device, uses []use) DeviceUse {
 }
 
 // gangs checks that of every group the pods that have a node are none or enough.
-func (checker *checker) gangs(cluster Cluster) {
+func (checker *checker) gangs() {
 	running := map[string][]string{}
-	for _, pod := range cluster.Pods {
+	for _, pod := range checker.Pods {
 		if pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodFailed {
 			group := pod.Namespace + "/" + pod.Annotations["scheduling.k8s.io/group-name"]
 			running[group] = append(running[group], key(pod))
 		}
 	}
-	for _, group := range cluster.Groups {
+	for _, group := range checker.Groups {
 		members := running[group.Namespace+"/"+group.Name]
 		if group.Spec.MinMember < 2 || len(members) == 0 {
 			continue
@@ -389,15 +381,6 @@ func (checker *checker) gangs(cluster Cluster) {
 		if len(members) < int(group.Spec.MinMember) {
 			checker.add(Violation{Rule: GangBroken, Pods: members,
 				Text: fmt.Sprintf("group %s: %d members have a node, expected 0 or at least %d", group.Name, len(members), group.Spec.MinMember)})
-		}
-	}
-}
-
-func (checker *checker) leftBehind(spoken dialect, pods []*corev1.Pod) {
-	for _, pod := range pods {
-		if pod.Spec.NodeName == "" && pod.Annotations[spoken.annotation] != "" && len(spoken.wishes(pod)) > 0 {
-			checker.add(Violation{Rule: LeftBehind, Pods: []string{key(pod)},
-				Text: fmt.Sprintf("%s: annotation %s = %q on a pod without a node", spoken.name, spoken.annotation, pod.Annotations[spoken.annotation])})
 		}
 	}
 }

@@ -33,18 +33,15 @@ var gpushare = dialect{
 		}
 		return nil
 	},
-	devices: func(node *corev1.Node) ([]device, bool, error) {
+	devices: func(node *corev1.Node) ([]device, error) {
 		number, memory := amount(node.Status.Allocatable, "volcano.sh/gpu-number"), amount(node.Status.Allocatable, "volcano.sh/gpu-memory")
-		if number == 0 {
-			return nil, false, nil
-		}
 		sick := strings.Split(node.Annotations["volcano.sh/gpu-unhealthy-ids"], ",")
 		result := make([]device, number)
 		for i := range result {
 			id := strconv.Itoa(i)
 			result[i] = device{id: id, sick: slices.Contains(sick, id), has: map[string]int{"memory": memory / number, whole: 1}}
 		}
-		return result, true, nil
+		return result, nil
 	},
 	uses: func(pod *corev1.Pod, wishes []wish) ([][]use, error) {
 		var list []use
@@ -185,21 +182,21 @@ func mindcluster(configMaps []*corev1.ConfigMap) dialect {
 				return &wish{max(1, cores/8), map[string]int{"cores": min(cores, 8)}}
 			})(pod)
 		},
-		devices: func(node *corev1.Node) ([]device, bool, error) {
+		devices: func(node *corev1.Node) ([]device, error) {
 			text, ok := node.Annotations["baseDeviceInfos"]
 			if !ok || amount(node.Status.Allocatable, core) == 0 {
-				return nil, false, nil
+				return nil, nil
 			}
 			var chips map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(text), &chips); err != nil {
-				return nil, false, fmt.Errorf("annotation baseDeviceInfos: %w", err)
+				return nil, fmt.Errorf("annotation baseDeviceInfos: %w", err)
 			}
 			var result []device
 			for name := range chips {
 				result = append(result, device{id: strings.TrimPrefix(name, chipPrefix), has: wholeChip,
 					sick: slices.Contains(strings.Split(sick[node.Name], ","), name)})
 			}
-			return result, true, nil
+			return result, nil
 		},
 		uses: func(pod *corev1.Pod, _ []wish) ([][]use, error) {
 			var result [][]use

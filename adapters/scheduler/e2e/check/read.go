@@ -55,21 +55,21 @@ type registeredCard struct {
 	Health    bool   `json:"health"`
 }
 
-func registeredList(annotation string, has func(registeredCard) map[string]int) func(*corev1.Node) ([]device, bool, error) {
-	return func(node *corev1.Node) ([]device, bool, error) {
+func registeredList(annotation string, has func(registeredCard) map[string]int) func(*corev1.Node) ([]device, error) {
+	return func(node *corev1.Node) ([]device, error) {
 		text, ok := node.Annotations[annotation]
 		if !ok {
-			return nil, false, nil
+			return nil, nil
 		}
 		var list []registeredCard
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			return nil, false, fmt.Errorf("annotation %s: %w", annotation, err)
+			return nil, fmt.Errorf("annotation %s: %w", annotation, err)
 		}
 		var result []device
 		for _, entry := range list {
 			result = append(result, device{id: entry.ID, sick: !entry.Health, has: has(entry)})
 		}
-		return result, true, nil
+		return result, nil
 	}
 }
 

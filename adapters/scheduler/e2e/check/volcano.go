@@ -28,7 +28,7 @@ func volcano(config deviceConfig) dialect {
 			}
 			return &wish{devices, wanted}
 		}),
-		devices: func(node *corev1.Node) ([]device, bool, error) { return volcanoDevices(node, config) },
+		devices: func(node *corev1.Node) ([]device, error) { return volcanoDevices(node, config) },
 		uses:    cardParts("volcano.sh/vgpu-ids-new"),
 		amounts: volcanoAmounts,
 		sharing: func(card device, uses []use) []Violation {
@@ -54,20 +54,20 @@ func volcano(config deviceConfig) dialect {
 	}
 }
 
-func volcanoDevices(node *corev1.Node, config deviceConfig) ([]device, bool, error) {
+func volcanoDevices(node *corev1.Node, config deviceConfig) ([]device, error) {
 	text, ok := node.Annotations["volcano.sh/node-vgpu-register"]
 	if !ok {
-		return nil, false, nil
+		return nil, nil
 	}
 	var result []device
 	for _, record := range strings.Split(strings.TrimSuffix(text, ":"), ":") {
 		fields := strings.Split(record, ",")
 		if len(fields) < 6 {
-			return nil, false, fmt.Errorf("registration %q has %d fields, expected 6", record, len(fields))
+			return nil, fmt.Errorf("registration %q has %d fields, expected 6", record, len(fields))
 		}
 		numbers, err := amounts(fields[1:3]...)
 		if err != nil {
-			return nil, false, fmt.Errorf("registration %q: slots and memory: %w", record, err)
+			return nil, fmt.Errorf("registration %q: slots and memory: %w", record, err)
 		}
 		slots, memory := numbers[0], numbers[1]
 		card := device{id: fields[0], sick: fields[4] != "true", mode: fields[5],
@@ -85,7 +85,7 @@ func volcanoDevices(node *corev1.Node, config deviceConfig) ([]device, bool, err
 		}
 		result = append(result, card)
 	}
-	return result, true, nil
+	return result, nil
 }
 
 // groupsOf are the groups of the first geometry of which a model occurs in the card's type. Positions run through the

@@ -149,31 +149,26 @@ func check(name string, options *scenario.Options) error {
 		}
 	}
 	kills := name == "kill" || name == "extender"
-	for _, number := range []struct {
-		flag    string
-		value   int
-		ignored bool
-	}{{"-nodes", options.Nodes, false}, {"-devices", options.Devices, false}, {"-pods", options.Pods, name == "faults"},
-		{"-kills", options.Kills, !kills}} {
-		if number.value < 1 && !number.ignored {
-			return usageError{fmt.Sprintf("%s %d, expected a number from 1 on", number.flag, number.value)}
+	const positive = "%s %d, expected a number from 1 on"
+	for _, each := range []struct {
+		wrong bool
+		text  string
+	}{
+		{options.Nodes < 1, fmt.Sprintf(positive, "-nodes", options.Nodes)},
+		{options.Devices < 1, fmt.Sprintf(positive, "-devices", options.Devices)},
+		{options.Pods < 1 && name != "faults", fmt.Sprintf(positive, "-pods", options.Pods)},
+		{options.Kills < 1 && kills, fmt.Sprintf(positive, "-kills", options.Kills)},
+		{options.Nodes*options.Devices < scenario.DevicesToKill && kills, fmt.Sprintf("-nodes %d with -devices %d: expected at least %d devices of each kind",
+			options.Nodes, options.Devices, scenario.DevicesToKill)},
+		{!(options.Rate >= 0), fmt.Sprintf("-rate %v, expected a number from 0 on", options.Rate)},
+		{options.Profile != 0 && (name != "throughput" || options.Profile < time.Second),
+			fmt.Sprintf("-profile %v of scenario %s, expected a second or more of scenario throughput", options.Profile, name)},
+		{options.Ending < 0, fmt.Sprintf("-ending %v, expected 0 or more", options.Ending)},
+		{name == "extender" && options.Control.Extender == "", "-extender is needed"},
+	} {
+		if each.wrong {
+			return usageError{each.text}
 		}
-	}
-	if devices := options.Nodes * options.Devices; kills && devices < scenario.DevicesToKill {
-		return usageError{fmt.Sprintf("-nodes %d with -devices %d: expected at least %d devices of each kind", options.Nodes, options.Devices,
-			scenario.DevicesToKill)}
-	}
-	if !(options.Rate >= 0) {
-		return usageError{fmt.Sprintf("-rate %v, expected a number from 0 on", options.Rate)}
-	}
-	if options.Profile != 0 && (name != "throughput" || options.Profile < time.Second) {
-		return usageError{fmt.Sprintf("-profile %v of scenario %s, expected a second or more of scenario throughput", options.Profile, name)}
-	}
-	if options.Ending < 0 {
-		return usageError{fmt.Sprintf("-ending %v, expected 0 or more", options.Ending)}
-	}
-	if name == "extender" && options.Control.Extender == "" {
-		return usageError{"-extender is needed"}
 	}
 	return nil
 }
