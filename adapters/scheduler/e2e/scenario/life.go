@@ -6,7 +6,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"vgpualloc.example/adapters/scheduler/e2e/control"
 )
@@ -32,10 +31,7 @@ func (env *Env) StartScheduler() error {
 		return err
 	}
 	change := fmt.Appendf(nil, `{"metadata":{"annotations":{"vgpualloc.io/e2e-nudged":"%d"}}}`, time.Now().UnixNano())
-	return inParallel(len(nodes.Items), 8, func(i int) error {
-		_, err := env.nodes().Patch(env.ctx, nodes.Items[i].Name, types.MergePatchType, change, metav1.PatchOptions{})
-		return err
-	})
+	return inParallel(len(nodes.Items), 8, func(i int) error { return patch(env.ctx, env.nodes(), nodes.Items[i].Name, change) })
 }
 
 // Crashes counts how often the scheduler has ended by itself.

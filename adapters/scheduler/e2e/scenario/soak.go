@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"vgpualloc.example/adapters/scheduler/e2e/check"
 )
@@ -34,7 +33,7 @@ const (
 func Soak(ctx context.Context, options Options) error {
 	return conduct(ctx, options, "soak", func(env *Env, common *Summary) outcome {
 		summary := &soakSummary{Summary: common}
-		sampler := env.startSampler(soakSamples)
+		sampled := env.sample(soakSamples)
 		flapping, stop := context.WithCancel(env.ctx)
 		flapped := beside(func() error { summary.Flaps = env.flap(flapping); return nil })
 		err := attempt(func() { env.churn(summary) })
@@ -49,7 +48,7 @@ func Soak(ctx context.Context, options Options) error {
 		env.neverBound(common)
 		summary.Bound = env.Recorder.Bound()
 		env.clear(common)
-		summary.Samples = sampler.stop()
+		summary.Samples = sampled()
 		summary.judge(churned)
 		return summary
 	})
@@ -108,16 +107,12 @@ func (env *Env) flap(ctx context.Context) int {
 		if well {
 			_ = pause(ctx, 250*time.Millisecond)
 		}
-		request, patch := context.WithoutCancel(ctx), readiness(well)
+		change := readiness(well)
 		if turn/2%2 == 1 {
-			patch = health(node, well)
+			change = health(node, well)
 		}
-		err := again(request, func() error {
-			_, err := env.nodes().Patch(request, node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-			return err
-		})
-		if err != nil {
-			env.Say("changing node %s: %v", node.Name, err)
+		if err := patch(context.WithoutCancel(ctx), env.nodes(), node.Name, change, "status"); err != nil {
+			env.Say("%v", err)
 		}
 		flaps++
 	}

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"vgpualloc.example/adapters/scheduler/e2e/objects"
 )
@@ -107,7 +106,7 @@ func without(names ...string) step {
 func nodeChanges(stage *stage) {
 	label := fmt.Appendf(nil, `{"metadata":{"labels":{"e2e/changed":"%d"}}}`, time.Now().UnixNano())
 	for _, node := range stage.nodes {
-		got(stage.env.nodes().Patch(stage.env.ctx, node.Node.Name, types.MergePatchType, label, metav1.PatchOptions{}))
+		must(patch(stage.env.ctx, stage.env.nodes(), node.Node.Name, label))
 	}
 	stage.settle()
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // A failure ends a scenario, or the part of one that attempt runs. Each step of a scenario needs those before it, so that none
@@ -117,6 +118,20 @@ func remove(ctx context.Context, client interface {
 	err := again(ctx, func() error { return client.Delete(ctx, name, metav1.DeleteOptions{}) })
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting %s: %w", name, err)
+	}
+	return nil
+}
+
+// patch changes an object, or a part of it, through the client of its kind, if it is there.
+func patch[T any](ctx context.Context, client interface {
+	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (T, error)
+}, name string, change []byte, part ...string) error {
+	err := again(ctx, func() error {
+		_, err := client.Patch(ctx, name, types.StrategicMergePatchType, change, metav1.PatchOptions{}, part...)
+		return err
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("changing %s: %w", name, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -154,50 +155,27 @@ func thin(samples []Sample) []Sample {
 	return kept
 }
 
-// sampler looks at the scheduler now and then, until stop is called.
-type sampler struct {
-	samples []Sample
-	every   time.Duration
-	end     chan struct{}
-	done    chan struct{}
-}
-
-func (env *Env) startSampler(every time.Duration) *sampler {
-	result := &sampler{every: every, end: make(chan struct{}), done: make(chan struct{})}
-	go func() {
-		defer close(result.done)
-		for {
-			result.take(env)
-			select {
-			case <-result.end:
-				result.take(env)
-				return
-			case <-time.After(result.every):
+// sample looks at the scheduler now and then. The function that it returns looks once more and ends that.
+func (env *Env) sample(every time.Duration) (stop func() []Sample) {
+	var samples []Sample
+	sampling, end := context.WithCancel(env.ctx)
+	sampled := beside(func() error {
+		for ended := false; ; ended = pause(sampling, every) != nil {
+			// Between two lives of the scheduler there is nothing to see.
+			use, err := measure.Process(env.Plane.Decider().Pid())
+			goroutines, goroutinesErr := env.Plane.Goroutines()
+			if err == nil && goroutinesErr == nil {
+				samples = append(samples, Sample{Seconds: time.Since(env.began).Seconds(), RSSMiB: use.RSSMiB, CPUSeconds: use.CPUSeconds,
+					Goroutines: goroutines, Pods: len(env.list()), Bound: env.Recorder.Bound()})
+			}
+			if kept := thin(samples); len(kept) < len(samples) {
+				samples = kept
+				every *= 2
+			}
+			if ended {
+				return nil
 			}
 		}
-	}()
-	return result
-}
-
-func (sampler *sampler) take(env *Env) {
-	use, err := measure.Process(env.Plane.Decider().Pid())
-	if err != nil {
-		return // between two lives of the scheduler
-	}
-	goroutines, err := env.Plane.Goroutines()
-	if err != nil {
-		return
-	}
-	sampler.samples = append(sampler.samples, Sample{Seconds: time.Since(env.began).Seconds(), RSSMiB: use.RSSMiB,
-		CPUSeconds: use.CPUSeconds, Goroutines: goroutines, Pods: len(env.list()), Bound: env.Recorder.Bound()})
-	if kept := thin(sampler.samples); len(kept) < len(sampler.samples) {
-		sampler.samples = kept
-		sampler.every *= 2
-	}
-}
-
-func (sampler *sampler) stop() []Sample {
-	close(sampler.end)
-	<-sampler.done
-	return sampler.samples
+	})
+	return func() []Sample { end(); sampled(); return samples }
 }

@@ -39,7 +39,7 @@ func Throughput(ctx context.Context, options Options) error {
 			units = append(units, env.Unit(env.kinds[i%len(env.kinds)], 1, nil))
 		}
 		env.Say("%d nodes are known; %d pods come", env.Nodes*len(env.Kinds), len(units))
-		sampler := env.startSampler(2 * time.Second)
+		sampled := env.sample(2 * time.Second)
 		profiled := env.startProfile()
 		submitted := beside(func() error { return env.Submit(units, env.Rate) })
 		// Who makes no progress for long will not bind the rest: it has no room, or has given up.
@@ -49,7 +49,7 @@ func Throughput(ctx context.Context, options Options) error {
 		submitted()
 		env.measure(common)
 		summary.APIServer = got(measure.Process(env.Plane.APIServer.Pid()))
-		summary.Samples = sampler.stop()
+		summary.Samples = sampled()
 		summary.Unbound = len(units) - env.Recorder.Bound()
 		summary.CPUPerPodMS = 1000 * (summary.Use.CPUSeconds - summary.Before.CPUSeconds) / float64(max(1, summary.Waits.Pods))
 		if env.Profile > 0 {

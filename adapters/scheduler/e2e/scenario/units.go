@@ -9,9 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"vgpualloc.example/adapters/scheduler/e2e/objects"
@@ -101,14 +98,7 @@ func (env *Env) delete(pods []*corev1.Pod) {
 // finish lets the containers of pods end by themselves, successfully.
 func (env *Env) finish(pods []*corev1.Pod) {
 	must(inParallel(len(pods), 16, func(i int) error {
-		err := again(env.ctx, func() error {
-			_, err := env.pods().Patch(env.ctx, pods[i].Name, types.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status")
-			return err
-		})
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return err
+		return patch(env.ctx, env.pods(), pods[i].Name, []byte(`{"status":{"phase":"Succeeded"}}`), "status")
 	}))
 }
 
