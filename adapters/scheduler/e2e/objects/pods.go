@@ -103,7 +103,8 @@ func volcanoNode(mode string) func(string, int) NodeWithExtras {
 	return func(name string, devices int) NodeWithExtras { return Volcano(name, mode, devices) }
 }
 
-func vgpu(number, memory, cores int) Limits {
+// VGPU asks for so many of Volcano's vGPUs, each with that memory and compute, 0 for what is not named.
+func VGPU(number, memory, cores int) Limits {
 	limits := Limits{"volcano.sh/vgpu-number": number}
 	if memory > 0 {
 		limits["volcano.sh/vgpu-memory"] = memory
@@ -122,24 +123,24 @@ func fillHAMiCore(spec *PodSpec, random *rand.Rand) {
 	memory, cores := 1024*(1+random.Intn(12)), pick(random, 0, 5, 10, 20, 30)
 	switch random.Intn(10) {
 	case 0:
-		spec.Containers = []Limits{vgpu(1, memory, cores), vgpu(1, 2048, 10)}
+		spec.Containers = []Limits{VGPU(1, memory, cores), VGPU(1, 2048, 10)}
 	case 1:
-		spec.Containers = []Limits{vgpu(2, memory, cores)}
+		spec.Containers = []Limits{VGPU(2, memory, cores)}
 	case 2:
-		spec.Containers = []Limits{vgpu(1, 0, 0)}
+		spec.Containers = []Limits{VGPU(1, 0, 0)}
 	default:
-		spec.Containers = []Limits{vgpu(1, memory, cores)}
+		spec.Containers = []Limits{VGPU(1, memory, cores)}
 	}
 }
 
 func fillMIG(spec *PodSpec, random *rand.Rand) {
 	spec.Annotations = map[string]string{"volcano.sh/vgpu-mode": "mig"}
-	spec.Containers = []Limits{vgpu(1, pick(random, 2000, 5000, 5120, 9000, 10240, 20000, 20480, 40960), 0)}
+	spec.Containers = []Limits{VGPU(1, pick(random, 2000, 5000, 5120, 9000, 10240, 20000, 20480, 40960), 0)}
 }
 
 func fillMPS(spec *PodSpec, random *rand.Rand) {
 	spec.Annotations = map[string]string{"volcano.sh/vgpu-mode": "mps"}
-	spec.Containers = []Limits{vgpu(1, 1024*(1+random.Intn(10)), pick(random, 0, 10, 25, 50))}
+	spec.Containers = []Limits{VGPU(1, 1024*(1+random.Intn(10)), pick(random, 0, 10, 25, 50))}
 }
 
 func fillAscend(spec *PodSpec, random *rand.Rand) {

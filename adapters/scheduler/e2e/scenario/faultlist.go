@@ -21,11 +21,7 @@ func cards(containers ...objects.Limits) objects.PodSpec {
 	return objects.PodSpec{Containers: containers}
 }
 
-func card(memory int) objects.PodSpec { return cards(memoryOnly(memory)) }
-
-func memoryOnly(memory int) objects.Limits {
-	return objects.Limits{"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": memory}
-}
+func card(memory int) objects.PodSpec { return cards(objects.VGPU(1, memory, 0)) }
 
 func annotated(spec objects.PodSpec, pairs ...string) objects.PodSpec {
 	spec.Annotations = map[string]string{}
@@ -129,7 +125,7 @@ var faults = []fault{
 	{"Q7", "what was booked for a pod on which it could not be recorded stays booked", script(twoTypes, waits("b"),
 		one("a", onA100(card(30000))), without("a"), one("b", onA100(card(30000))))},
 	{"Q7b", "a count of 0 books a card", script(twoTypes, waits("b"),
-		one("a", onA100(cards(objects.Limits{"volcano.sh/vgpu-number": 0, "volcano.sh/vgpu-memory": 30000}))), one("b", onA100(card(30000))))},
+		one("a", onA100(cards(objects.VGPU(0, 30000, 0)))), one("b", onA100(card(30000))))},
 	{"Q7b-ascend", "a pod that asks for 0 Ascend cards gets one", script(npuNode(1), func(stage *stage) bool { return stage.seen["a"].Given != "" },
 		one("a", cards(npu(0, 3072))))},
 	{"Q8", "whether a pod fits depends on whether somebody has changed the node", func(stage *stage) bool {
@@ -138,11 +134,11 @@ var faults = []fault{
 		nodeChanges(stage)
 		return stage.seen["b"].Bound != before
 	}},
-	{"Q2", "of two containers on a card one is counted", script(twoTypes, bound("b"), one("a", onA100(cards(memoryOnly(4000), memoryOnly(4000)))), nodeChanges, one("b", onA100(card(36000))))},
+	{"Q2", "of two containers on a card one is counted", script(twoTypes, bound("b"), one("a", onA100(cards(objects.VGPU(1, 4000, 0), objects.VGPU(1, 4000, 0)))), nodeChanges, one("b", onA100(card(36000))))},
 	{"Q2b", "of an Ascend pod's second container the first card is not counted", script(npuNode(4), bound("b"), one("a", cards(npu(2, 0), npu(2, 0))), one("b", cards(npu(1, 0))))},
 	{"Q4", "a container without devices leaves no place in the annotation", script(vgpuNode("hami-core", 1), func(stage *stage) bool {
 		return !strings.HasPrefix(stage.seen["a"].Given, ";")
-	}, one("a", cards(objects.Limits{}, memoryOnly(4000))))},
+	}, one("a", cards(objects.Limits{}, objects.VGPU(1, 4000, 0))))},
 	{"Q5", "an unhealthy card is given out", script(cardNode(objects.Card{UUID: "GPU-sick", Mode: "hami-core", Sick: true}), bound("a"), one("a", card(4000)))},
 	{"Q6", "the last card's mode is taken for all", script(cardNode(objects.Card{UUID: "GPU-first", Mode: "mig"}, objects.Card{UUID: "GPU-last", Mode: "hami-core"}),
 		waits("a"), one("a", annotated(card(4000), "volcano.sh/vgpu-mode", "mig")))},
@@ -170,7 +166,7 @@ var faults = []fault{
 	}, bound("a"), one("a", chip("", 1)))},
 	{"Q27", "90 % of the compute is served by a seventh of a card", script(vgpuNode("mig", 1), func(stage *stage) bool {
 		return strings.Contains(stage.seen["a"].Given, "[group1-")
-	}, one("a", cards(objects.Limits{"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 5000, "volcano.sh/vgpu-cores": 90})))},
+	}, one("a", cards(objects.VGPU(1, 5000, 90))))},
 	{"Q28", "vnpu-dvpp is not looked at for two cores", script(chipNode(1), bound("a"), one("a", chip("yes", 2)))},
 	{"Q29", "of a 310P pod's containers the first is placed", script(chipNode(1), func(stage *stage) bool {
 		return stage.seen["a"].Bound && !strings.Contains(stage.seen["a"].Given, ";")
@@ -178,7 +174,7 @@ var faults = []fault{
 	{"Q30", "a pod that asks for mps gets no card of that mode", script(vgpuNode("mps", 1), waits("a"), one("a", annotated(card(4000), "volcano.sh/vgpu-mode", "mps")))},
 	{"Q31", "containers that fit in another order are refused", script(cardNode(
 		objects.Card{UUID: "GPU-small", Mode: "hami-core", Memory: 10000}, objects.Card{UUID: "GPU-large", Mode: "hami-core"}),
-		waits("a"), one("a", cards(memoryOnly(3000), memoryOnly(40000))))},
+		waits("a"), one("a", cards(objects.VGPU(1, 3000, 0), objects.VGPU(1, 40000, 0))))},
 	{"Q32", "Ascend pods get more AI CPUs than a card has", script(allMemory, bound("b"), one("a", cards(npu(1, 12288))), nodeChanges, one("b", cards(npu(1, 12288))))},
 	{"left-behind", "a gang that is given up keeps annotations of devices", script(vgpuNode("hami-core", 1), func(stage *stage) bool {
 		return slices.ContainsFunc(slices.Collect(maps.Values(stage.seen)), func(look seen) bool { return !look.Bound && look.Given != "" })

@@ -103,7 +103,7 @@ func (env *Env) wave(summary *mixedSummary, number, pods int) {
 
 // wholeCard asks for all of a card, and lets others take its place if its priority is low.
 func wholeCard(spec *objects.PodSpec, priority string) {
-	spec.Containers = []objects.Limits{{"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 40960, "volcano.sh/vgpu-cores": 100}}
+	spec.Containers = []objects.Limits{objects.VGPU(1, 40960, 100)}
 	spec.Priority, spec.Preemptable = priority, priority == Low
 }
 
