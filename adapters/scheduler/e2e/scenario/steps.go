@@ -59,7 +59,7 @@ func beside(work func() error) (join func()) {
 
 // until waits for something to be so, and returns whether it was before the patience was over.
 func (env *Env) until(patience time.Duration, so func() bool) bool {
-	for deadline := time.Now().Add(patience); !so(); must(pause(env.ctx, 50*time.Millisecond)) {
+	for deadline := time.Now().Add(patience); !so(); must(pause(env.ctx, 100*time.Millisecond)) {
 		if time.Now().After(deadline) {
 			return false
 		}
