@@ -18,11 +18,6 @@
 
 namespace vgpufacade {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 namespace {
 
 error unknown_option(const std::string& name, std::string known) {
@@ -179,7 +174,7 @@ void compare_into(reply_texts& reply, const named_options& options, const vgpufo
 // ---- a cluster
 
 void explain_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
-                  const vgpualloc::stop_signal& stop) {
+                  const stop_signal& stop) {
     using question = explain_question;
     std::vector<option_of<question>> known{
         text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
@@ -205,7 +200,7 @@ void explain_into(reply_texts& reply, const named_options& options, const vgpufo
 }
 
 void whatif_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
-                 const vgpualloc::stop_signal& stop) {
+                 const stop_signal& stop) {
     using question = whatif_question;
     std::vector<option_of<question>> known{
         text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
@@ -230,7 +225,7 @@ void whatif_into(reply_texts& reply, const named_options& options, const vgpufor
 }
 
 void plan_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
-               const vgpualloc::stop_signal& stop) {
+               const stop_signal& stop) {
     using question = plan_question;
     constexpr double seconds_max = 1e9;
     constexpr const char* seconds = "seconds from 0 to 1000000000";
@@ -273,7 +268,7 @@ void plan_into(reply_texts& reply, const named_options& options, const vgpuforma
 }
 
 void validate_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
-                   const vgpualloc::stop_signal& stop) {
+                   const stop_signal& stop) {
     using question = validate_question;
     std::vector<option_of<question>> known{
         text_option<question>("files", [](question& q) -> auto& { return q.files; }),
@@ -300,13 +295,13 @@ reply_texts answer_to(std::string_view command, const named_options& options, co
     } else if (command == "compare") {
         compare_into(reply, options, source, stop);
     } else if (command == "explain") {
-        explain_into(reply, options, source, vgpualloc::stop_signal{stop});
+        explain_into(reply, options, source, stop_signal{stop});
     } else if (command == "whatif") {
-        whatif_into(reply, options, source, vgpualloc::stop_signal{stop});
+        whatif_into(reply, options, source, stop_signal{stop});
     } else if (command == "plan") {
-        plan_into(reply, options, source, vgpualloc::stop_signal{stop});
+        plan_into(reply, options, source, stop_signal{stop});
     } else if (command == "validate") {
-        validate_into(reply, options, source, vgpualloc::stop_signal{stop});
+        validate_into(reply, options, source, stop_signal{stop});
     } else if (command == "options") {
         reply.text = option_table_text();
         reply.json = option_table_json();

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/error.hpp"
+#include "vgpufacade/core_names.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpusim/outputs/run_files.hpp"
 
@@ -28,8 +28,8 @@ struct reply_texts {
 
     /// A line as the command line prints it on standard error.
     void add_line(const std::string& sentence) { errors += "vgpusim: " + sentence + "\n"; }
-    void fail(const vgpualloc::error& failure) {
-        code = failure.code == vgpualloc::error_code::stopped ? code_stopped : code_bad_input;
+    void fail(const error& failure) {
+        code = failure.code == error_code::stopped ? code_stopped : code_bad_input;
         add_line(failure.message());
     }
 };

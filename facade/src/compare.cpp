@@ -4,13 +4,10 @@
 
 namespace vgpufacade {
 
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 expected<vgpusim::named_texts> comparison::files(const progress& follow) const {
-    const vgpualloc::stop_signal stop{follow.stop};
+    const stop_signal stop{follow.stop};
     auto files = vgpusim::comparison_files(records, loaded, stop);
-    if (stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
+    if (stop.raised()) return unexpected(stop_signal::stopped());
     return files;
 }
 
@@ -19,7 +16,7 @@ expected<prepared_comparison> prepared_comparison::prepare(const vgpuformats::in
                                                            std::vector<std::string> policies, const progress& follow) {
     if (auto checked = vgpusim::check_policies(policies); !checked) return unexpected(std::move(checked).error());
     if (auto used = vgpusim::check_prices(config, policies); !used) return unexpected(std::move(used).error());
-    auto loaded = vgpusim::load_input(config, source, vgpualloc::stop_signal{follow.stop});
+    auto loaded = vgpusim::load_input(config, source, stop_signal{follow.stop});
     if (!loaded) return unexpected(std::move(loaded).error());
     // What can be refused at once is refused before the first replay, which may take long.
     if (auto checked = vgpusim::check_policy_names(policies); !checked) return unexpected(std::move(checked).error());
@@ -30,7 +27,7 @@ expected<comparison> prepared_comparison::run(const progress& follow) && {
     const std::size_t pods = loaded_.input.pods.size();
     auto records = vgpusim::compare(
         config_, loaded_, policies_, [&](const std::string& policy) { return teller(follow, policy, pods); },
-        vgpualloc::stop_signal{follow.stop});
+        stop_signal{follow.stop});
     if (!records) return unexpected(std::move(records).error());
     return comparison{.loaded = std::move(loaded_), .records = *std::move(records)};
 }

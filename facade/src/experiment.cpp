@@ -14,9 +14,6 @@
 
 namespace vgpufacade {
 
-using vgpualloc::expected;
-using vgpualloc::stop_signal;
-using vgpualloc::unexpected;
 using vgpusim::cell;
 using vgpusim::cell_run;
 
@@ -47,7 +44,7 @@ cell_values values_of(vgpusim::run_record record, const vgpusim::simulation_inpu
 /// What the command line refuses before it makes an experiment, and the reference, which has no run to measure.
 expected<void> check_cells(const vgpusim::study_lists& lists) {
     const auto refuse = [](const char* field, std::string value, const char* expectation) {
-        return unexpected(bad_value(vgpualloc::error_code::out_of_range, field, std::move(value), expectation));
+        return unexpected(bad_value(error_code::out_of_range, field, std::move(value), expectation));
     };
     if (lists.seeds.last < lists.seeds.first || lists.seeds.count() > vgpusim::seeds_max) {
         return refuse("seeds", lists.seeds.text(), vgpusim::seeds_expected);

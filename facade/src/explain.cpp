@@ -8,10 +8,6 @@
 
 namespace vgpufacade {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
 using vgpualloc::kube::snapshot;
 using vgpualloc::kube::snapshot_pod;
 using vgpusim::input_reader;
@@ -163,7 +159,7 @@ std::vector<error> explain_each(const snapshot& cluster, pods_asked_for wanted, 
 } // namespace
 
 expected<std::vector<error>> explain(explain_question chosen, const vgpuformats::input_source& source,
-                                     const answer_sinks& sinks, const vgpualloc::stop_signal& stop) {
+                                     const answer_sinks& sinks, const stop_signal& stop) {
     input_reader from{source, vgpusim::records_kept::none, stop};
     chosen.explain.stop = stop;
     auto config = load_dialects(chosen.dialects, from);
@@ -187,7 +183,7 @@ expected<std::vector<error>> explain(explain_question chosen, const vgpuformats:
     auto pods = find_pods(*cluster, chosen, from);
     if (!pods) return unexpected(pods.error());
     auto errors = explain_each(*cluster, *std::move(pods), chosen, sinks);
-    if (stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
+    if (stop.raised()) return unexpected(stop_signal::stopped());
     return errors;
 }
 

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "vgpuformats/document.hpp"
+#include "vgpufacade/core_names.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/workload/settings.hpp"
 
 namespace vgpufacade {
 
-using vgpuformats::document;
 using vgpusim::run_setting;
 
 std::string option_table_text() {

@@ -22,6 +22,6 @@ struct simulation_outcome::finished {
 /// The tables of a run.
 [[nodiscard]] table pods_table(const finished_run& run);
 [[nodiscard]] table timeseries_table(const finished_run& run);
-[[nodiscard]] table summary_table(const vgpuformats::document& summary);
+[[nodiscard]] table summary_table(const document& summary);
 
 } // namespace vgpufacade

@@ -11,10 +11,6 @@
 
 namespace vgpufacade {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
 using vgpusim::input_reader;
 namespace kube = vgpualloc::kube;
 namespace plan = vgpualloc::plan;
@@ -98,7 +94,7 @@ expected<kube::snapshot_pod> pod_of_file(const std::string& path, const vgpuallo
 } // namespace
 
 expected<vgpuops::whatif::moves_answer> plan_moves(plan_question chosen, const vgpuformats::input_source& source,
-                                                   const vgpualloc::stop_signal& stop) {
+                                                   const stop_signal& stop) {
     chosen.asked.budget.stop = stop;
     if (auto read = read_options(chosen); !read) return unexpected(read.error());
     input_reader from{source, vgpusim::records_kept::none, stop};
@@ -120,7 +116,7 @@ expected<vgpuops::whatif::moves_answer> plan_moves(plan_question chosen, const v
     const auto unit = chosen.consolidated == "nodes" ? plan::emptied_unit::node : plan::emptied_unit::device;
     auto answered = chosen.consolidated.empty() ? vgpuops::whatif::plan_room(*state, *objects, *pod, chosen.asked)
                                                 : vgpuops::whatif::plan_emptying(*state, *objects, unit, chosen.asked);
-    if (stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
+    if (stop.raised()) return unexpected(stop_signal::stopped());
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     if (answered) answered->plan_s = passed.count();
     return answered;

@@ -12,7 +12,6 @@
 namespace vgpufacade {
 
 using vgpualloc::ticks;
-using vgpuformats::document;
 using vgpuformats::value_kind;
 
 namespace {

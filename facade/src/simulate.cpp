@@ -11,8 +11,6 @@
 
 namespace vgpufacade {
 
-using vgpualloc::expected;
-using vgpualloc::unexpected;
 using vgpusim::loaded_input;
 using vgpusim::run_config;
 using vgpusim::run_record;
@@ -30,7 +28,7 @@ expected<finished_run> finish(const run_config& config, loaded_input loaded, vgp
     return finished_run{.loaded = std::move(loaded), .record = *std::move(record)};
 }
 
-expected<void> add_bounds(finished_run& run, const vgpualloc::stop_signal& stop) {
+expected<void> add_bounds(finished_run& run, const stop_signal& stop) {
     auto solver = vgpusim::find_solver("--bound", stop);
     if (!solver) return unexpected(std::move(solver).error());
     auto figures = vgpusim::bounds_of(run.loaded, {.finished = &run.record}, **solver);
@@ -42,7 +40,7 @@ expected<void> add_bounds(finished_run& run, const vgpualloc::stop_signal& stop)
 expected<std::optional<finished_run>> finish_baseline(const std::optional<run_config>& config,
                                                       const vgpuformats::input_source& source, const progress& follow) {
     if (!config) return std::nullopt;
-    const vgpualloc::stop_signal stop{follow.stop};
+    const stop_signal stop{follow.stop};
     auto loaded = vgpusim::load_input(*config, source, stop);
     if (!loaded) return unexpected(std::move(loaded).error());
     vgpualloc::cluster nodes = std::move(loaded->input.nodes);
@@ -53,7 +51,7 @@ expected<std::optional<finished_run>> finish_baseline(const std::optional<run_co
 
 /// The page that shows the run, the baseline beside it, and what they answer.
 std::string report_of(const finished_run& run, const std::optional<finished_run>& baseline, const std::string& answer,
-                      const vgpualloc::stop_signal& stop) {
+                      const stop_signal& stop) {
     std::vector<vgpureport::report_run> shown;
     shown.push_back(vgpusim::describe(run.record, run.loaded, stop));
     shown.front().answer = answer;
@@ -82,7 +80,7 @@ expected<prepared_simulation> prepared_simulation::prepare(const vgpuformats::in
     if (auto used = vgpusim::check_prices(options.config, {options.config.policy}); !used) {
         return unexpected(std::move(used).error());
     }
-    auto loaded = vgpusim::load_input(options.config, source, vgpualloc::stop_signal{follow.stop});
+    auto loaded = vgpusim::load_input(options.config, source, stop_signal{follow.stop});
     if (!loaded) return unexpected(std::move(loaded).error());
     return prepared_simulation{source, std::move(options), *std::move(loaded)};
 }
@@ -98,7 +96,7 @@ std::vector<std::string> prepared_simulation::file_names() const {
 }
 
 expected<simulation_outcome> prepared_simulation::run(const progress& follow) && {
-    const vgpualloc::stop_signal stop{follow.stop};
+    const stop_signal stop{follow.stop};
     vgpualloc::cluster nodes = options_.bound ? loaded_.input.nodes : std::move(loaded_.input.nodes);
     auto run =
         finish(options_.config, std::move(loaded_), std::move(nodes), options_.config.policy, follow,
@@ -140,8 +138,8 @@ const run_record* simulation_outcome::baseline() const noexcept {
 vgpusim::named_texts simulation_outcome::files() const { return files(progress{}).value(); }
 
 expected<vgpusim::named_texts> simulation_outcome::files(const progress& follow) const {
-    const vgpualloc::stop_signal stop{follow.stop};
-    if (stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
+    const stop_signal stop{follow.stop};
+    if (stop.raised()) return unexpected(stop_signal::stopped());
     const auto& [run, baseline, answer] = *result_;
     // The report first: what it is made from takes as much memory as the other files, and is gone before they come.
     std::string report = report_of(run, baseline, answer, stop);
@@ -151,7 +149,7 @@ expected<vgpusim::named_texts> simulation_outcome::files(const progress& follow)
             files.emplace_back(baseline_folder + name, std::move(text));
         }
     }
-    if (stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
+    if (stop.raised()) return unexpected(stop_signal::stopped());
     files.emplace_back("report.html", std::move(report));
     return files;
 }

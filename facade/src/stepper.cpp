@@ -9,11 +9,6 @@
 
 namespace vgpufacade {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 /// Jobs of the instant whose pass has been reached.
 struct undecided_jobs {
     std::deque<std::uint32_t> jobs;

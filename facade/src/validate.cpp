@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include "scheduler_input.hpp"
-#include "vgpualloc/core/printable.hpp"
 #include "vgpualloc/dialect/config.hpp"
 #include "vgpualloc/explain/answers.hpp"
 
@@ -16,9 +15,6 @@ namespace vgpufacade {
 
 using vgpualloc::device_registration;
 using vgpualloc::device_request;
-using vgpualloc::expected;
-using vgpualloc::printable;
-using vgpualloc::unexpected;
 using vgpusim::input_reader;
 
 namespace {
@@ -181,7 +177,7 @@ vgpualloc::explaining::object_report report_of(const std::string& place,
 } // namespace
 
 expected<validation> validate(const validate_question& chosen, const vgpuformats::input_source& source,
-                              const vgpualloc::stop_signal& stop) {
+                              const stop_signal& stop) {
     input_reader from{source, vgpusim::records_kept::none, stop};
     auto config = load_dialects(chosen.dialects, from);
     if (!config) return unexpected(config.error());
@@ -197,11 +193,10 @@ expected<validation> validate(const validate_question& chosen, const vgpuformats
     const auto objects = load_objects(chosen.files, from);
     if (!objects) return unexpected(objects.error());
     if (objects->empty() && !chosen.files.empty()) {
-        return unexpected(
-            bad_input(vgpualloc::error_code::missing, "", "empty", "at least one object").at(chosen.files.front()));
+        return unexpected(bad_input(error_code::missing, "", "empty", "at least one object").at(chosen.files.front()));
     }
     auto reports = vgpualloc::explaining::validate(*objects, vgpualloc::dialect_set{*std::move(config)}, stop);
-    if (stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
+    if (stop.raised()) return unexpected(stop_signal::stopped());
     if (chosen.files.empty() &&
         !of_files.empty()) { // what is doubtful in device configurations stands with the first of them
         for (const auto& doubtful : reports) {

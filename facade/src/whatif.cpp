@@ -8,10 +8,6 @@
 
 namespace vgpufacade {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
 using vgpusim::input_reader;
 
 namespace {
@@ -88,7 +84,7 @@ expected<void> read_added_pods(whatif_question& chosen, input_reader& from) {
 } // namespace
 
 expected<vgpuops::whatif::answer> whatif(whatif_question chosen, const vgpuformats::input_source& source,
-                                         const vgpualloc::stop_signal& stop) {
+                                         const stop_signal& stop) {
     chosen.asked.stop = stop;
     if (auto read = read_changes(chosen); !read) return unexpected(read.error());
     input_reader from{source, vgpusim::records_kept::none, stop};

@@ -8,11 +8,6 @@
 
 namespace vgpusim::cli {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 CLI::Validator filled() {
     return {[](const std::string& value) { return value.empty() ? std::string{"got '\"\"', expected a value"} : ""; },
             ""};

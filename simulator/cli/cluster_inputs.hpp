@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace CLI {
 class App;
@@ -21,7 +21,7 @@ struct named_input {
 };
 
 /// Fails if more than one of the inputs is standard input ("-"), which can be read once.
-[[nodiscard]] vgpualloc::expected<void> read_stdin_once(const std::vector<named_input>& inputs);
+[[nodiscard]] expected<void> read_stdin_once(const std::vector<named_input>& inputs);
 void add_inputs(std::vector<named_input>& to, const std::string& option, const std::vector<std::string>& paths);
 void add_inputs(std::vector<named_input>& to, const dialect_files& files);
 

@@ -32,8 +32,8 @@ struct bound_flags {
     bool exact = false;
 };
 
-vgpualloc::error against_each_other(const char* flag, const char* other) {
-    return bad_value(vgpualloc::error_code::unsupported, flag, "",
+error against_each_other(const char* flag, const char* other) {
+    return bad_value(error_code::unsupported, flag, "",
                      fmt::format("not beside {}, which says the same otherwise", other));
 }
 
@@ -44,26 +44,25 @@ bool sets(const run_flags& flags, std::string_view key) {
     return false;
 }
 
-vgpualloc::expected<bound_figures> answer(const bound_flags& flags, const run_config& config,
-                                          const loaded_input& loaded) {
+expected<bound_figures> answer(const bound_flags& flags, const run_config& config, const loaded_input& loaded) {
     auto solver = find_solver("bound");
-    if (!solver) return vgpualloc::unexpected(std::move(solver.error()));
+    if (!solver) return unexpected(std::move(solver.error()));
     bound_question question{.forced_load = flags.forced_load, .exact = flags.exact};
     std::optional<run_record> finished;
     if (sets(*flags.run, "policy")) {
         auto replayed =
             replay(config, loaded, loaded.input.nodes, progress_bar(config.policy, loaded.input.pods.size()));
         end_progress();
-        if (!replayed) return vgpualloc::unexpected(std::move(replayed.error()));
+        if (!replayed) return unexpected(std::move(replayed.error()));
         finished = *std::move(replayed);
         question.finished = &*finished;
     }
     auto figures = bounds_of(loaded, question, **solver);
     if (!figures || flags.summary.empty()) return figures;
     const auto text = vgpuformats::read_input(flags.summary);
-    if (!text) return vgpualloc::unexpected(text.error());
+    if (!text) return unexpected(text.error());
     auto achieved = achieved_in(text->text, flags.summary, loaded, *figures);
-    if (!achieved) return vgpualloc::unexpected(std::move(achieved.error()));
+    if (!achieved) return unexpected(std::move(achieved.error()));
     figures->achieved = *std::move(achieved);
     return figures;
 }

@@ -23,33 +23,33 @@ struct options {
     bool json = false;
 };
 
-[[nodiscard]] vgpualloc::error unknown_board(const vgpualloc::power_catalog& catalog, const std::string& name) {
+[[nodiscard]] error unknown_board(const vgpualloc::power_catalog& catalog, const std::string& name) {
     std::string names;
     for (const auto& board : catalog.devices) names += (names.empty() ? "one board of " : ", ") + board.name;
-    return bad_value(vgpualloc::error_code::unknown_name, "board", name, names);
+    return bad_value(error_code::unknown_name, "board", name, names);
 }
 
 /// Leaves of the catalog what was asked for. Sources are kept: the entries name them.
-[[nodiscard]] vgpualloc::expected<vgpualloc::hardware_catalog> chosen_part(vgpualloc::hardware_catalog catalog,
-                                                                           const options& chosen) {
+[[nodiscard]] expected<vgpualloc::hardware_catalog> chosen_part(vgpualloc::hardware_catalog catalog,
+                                                                const options& chosen) {
     if (!chosen.kind.empty() && chosen.kind != "mig") catalog.mig = {};
     if (!chosen.kind.empty() && chosen.kind != "ascend") catalog.ascend = {};
     if (!chosen.kind.empty() && chosen.kind != "power") catalog.power = {};
     if (chosen.name.empty()) return catalog;
     if (chosen.kind == "mig") {
         const auto model = find_model(catalog.mig, chosen.name);
-        if (!model) return vgpualloc::unexpected(model.error());
+        if (!model) return unexpected(model.error());
         catalog.mig = {.models = {**model}, .sources = catalog.mig.sources, .left_out = {}};
     } else if (chosen.kind == "ascend") {
         const auto chip = find_chip(catalog.ascend, chosen.name);
-        if (!chip) return vgpualloc::unexpected(chip.error());
+        if (!chip) return unexpected(chip.error());
         vgpualloc::ascend_catalog only;
         only.chips.push_back(**chip);
         only.sources = catalog.ascend.sources;
         catalog.ascend = std::move(only);
     } else {
         const vgpualloc::device_power* board = find_power(catalog.power, chosen.name);
-        if (board == nullptr) return vgpualloc::unexpected(unknown_board(catalog.power, chosen.name));
+        if (board == nullptr) return unexpected(unknown_board(catalog.power, chosen.name));
         catalog.power = {.devices = {*board}, .sources = catalog.power.sources};
     }
     return catalog;

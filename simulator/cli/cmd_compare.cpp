@@ -13,7 +13,6 @@
 #include "commands.hpp"
 #include "run_flags.hpp"
 #include "several_seeds.hpp"
-#include "vgpualloc/core/printable.hpp"
 #include "vgpufacade/compare.hpp"
 #include "vgpufacade/words.hpp"
 #include "vgpusim/study/compare_seeds.hpp"
@@ -45,7 +44,7 @@ int run_compare(const run_flags& flags, const std::vector<std::string>& policies
     } else {
         fmt::print("{}", vgpufacade::comparison_text(outcome->records));
         fmt::print("inputs: {}\n", inputs_in_words(outcome->loaded));
-        fmt::print("report: {}/report.html\n", vgpualloc::printable(config.out));
+        fmt::print("report: {}/report.html\n", printable(config.out));
     }
     return exit_done;
 }
@@ -108,7 +107,7 @@ int run_seeds(const run_flags& flags, const std::vector<std::string>& policies, 
     } else {
         print_table(*comparison);
         fmt::print("inputs: {}\n", inputs_in_words(comparison->first_input));
-        fmt::print("report: {}/report.html\n", vgpualloc::printable(out));
+        fmt::print("report: {}/report.html\n", printable(out));
     }
     return exit_done;
 }

@@ -14,7 +14,6 @@
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "vgpualloc/compat/volcano/quirks.hpp"
-#include "vgpualloc/core/printable.hpp"
 #include "vgpuconformance/conformance.hpp"
 #include "vgpuformats/json.hpp"
 
@@ -22,10 +21,8 @@ namespace vgpusim::cli {
 
 namespace {
 
-using vgpualloc::printable;
 using vgpuconformance::event_difference;
 using vgpuconformance::explanation;
-using vgpuformats::document;
 
 struct options {
     std::string implementation;
@@ -176,12 +173,12 @@ int print_decisions(const std::vector<std::string>& files) {
 int run(const options& chosen) {
     const auto known = vgpuconformance::implementations();
     if (std::ranges::find(known, chosen.implementation) == known.end()) {
-        return report_error(bad_value(vgpualloc::error_code::unknown_name, "", chosen.implementation,
+        return report_error(bad_value(error_code::unknown_name, "", chosen.implementation,
                                       fmt::format("one of {}", fmt::join(known, ", ")))
                                 .at("--impl"));
     }
     if (chosen.print && chosen.implementation == "native") {
-        return report_error(bad_value(vgpualloc::error_code::unsupported, "", chosen.implementation,
+        return report_error(bad_value(error_code::unsupported, "", chosen.implementation,
                                       "compat:volcano, which decides in the recordings' words")
                                 .at("--print"));
     }

@@ -17,21 +17,19 @@ namespace vgpusim::cli {
 
 namespace {
 
-using vgpualloc::error;
-
 struct options {
     vgpufacade::explain_question asked;
     bool json = false;
 };
 
-vgpualloc::expected<std::vector<error>> run(const options& chosen) {
+expected<std::vector<error>> run(const options& chosen) {
     const vgpufacade::explain_question& asked = chosen.asked;
     std::vector<named_input> inputs;
     add_inputs(inputs, "CLUSTER", asked.cluster);
     add_inputs(inputs, asked.dialects);
     add_inputs(inputs, "--pod", {asked.pod});
     add_inputs(inputs, "--scheduler-config", {asked.scheduler_config});
-    if (auto once = read_stdin_once(inputs); !once) return vgpualloc::unexpected(once.error());
+    if (auto once = read_stdin_once(inputs); !once) return unexpected(once.error());
     const auto print = [](std::string_view part) { fmt::print("{}", part); };
     return vgpufacade::explain(asked, files_here(),
                                chosen.json ? vgpufacade::answer_sinks{.json = print}

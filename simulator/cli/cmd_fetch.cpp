@@ -14,7 +14,6 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
-#include "vgpualloc/core/printable.hpp"
 #include "vgpufetch/fetch.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
@@ -24,14 +23,10 @@ namespace vgpusim::cli {
 
 namespace {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::printable;
 using vgpufetch::fetch_status;
 using vgpufetch::fetched_file;
 using vgpufetch::public_file;
 using vgpufetch::public_trace;
-using vgpuformats::document;
 
 struct options {
     std::string trace; // empty: list the known ones
@@ -146,27 +141,26 @@ template <class Named>
 }
 
 template <class Named>
-[[nodiscard]] vgpualloc::expected<Named> find_named(const std::vector<Named>& known, const std::string& name,
-                                                    const char* option) {
+[[nodiscard]] expected<Named> find_named(const std::vector<Named>& known, const std::string& name, const char* option) {
     const auto named = std::find_if(known.begin(), known.end(), [&](const Named& item) { return item.name == name; });
     if (named != known.end()) return *named;
-    return vgpualloc::unexpected(bad_value(error_code::unknown_name, option, name, one_of(known)).at("fetch"));
+    return unexpected(bad_value(error_code::unknown_name, option, name, one_of(known)).at("fetch"));
 }
 
-[[nodiscard]] vgpualloc::expected<std::vector<public_trace>> read_list(const options& chosen) {
+[[nodiscard]] expected<std::vector<public_trace>> read_list(const options& chosen) {
     if (chosen.list_path.empty()) return vgpufetch::parse_trace_list(vgpufetch::built_in_trace_list(), "public.json");
     const auto input = vgpuformats::read_input(chosen.list_path);
-    if (!input) return vgpualloc::unexpected(input.error());
+    if (!input) return unexpected(input.error());
     return vgpufetch::parse_trace_list(input->text, chosen.list_path);
 }
 
 /// The files of the trace, or those of them that --file names.
-[[nodiscard]] vgpualloc::expected<std::vector<public_file>> wanted_files(const public_trace& trace,
-                                                                         const std::vector<std::string>& names) {
+[[nodiscard]] expected<std::vector<public_file>> wanted_files(const public_trace& trace,
+                                                              const std::vector<std::string>& names) {
     if (names.empty()) return trace.files;
     for (const std::string& name : names) {
         if (const auto known = find_named(trace.files, name, "--file"); !known) {
-            return vgpualloc::unexpected(known.error());
+            return unexpected(known.error());
         }
     }
     std::vector<public_file> files; // in list order, each once

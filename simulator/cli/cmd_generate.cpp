@@ -11,7 +11,6 @@
 
 #include "commands.hpp"
 #include "seed_option.hpp"
-#include "vgpualloc/core/printable.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
@@ -22,7 +21,6 @@ namespace vgpusim::cli {
 
 namespace {
 
-using vgpuformats::document;
 using vgputraces::drawn_trace;
 
 struct options {
@@ -63,7 +61,7 @@ void print_summary(const drawn_trace& trace, const options& chosen) {
     fmt::print("classes         {} drawn of {}\n", sum.classes_drawn, sum.classes);
     fmt::print("last arrival    {} s\n", trace.pods.back().created_s);
     fmt::print("seed            {}\n", trace.effective.seed);
-    fmt::print("written         {}/{{nodes.csv,pods.csv,model.json}}\n", vgpualloc::printable(chosen.folder));
+    fmt::print("written         {}/{{nodes.csv,pods.csv,model.json}}\n", printable(chosen.folder));
 }
 
 void print_json(const drawn_trace& trace, const options& chosen) {
@@ -89,13 +87,13 @@ constexpr const char* workload_files[] = {"nodes.json", "classes.yaml", "arrival
 
 void print_workload(const vgputraces::generated_workload& workload, const options& chosen) {
     const auto drawn = std::ranges::count_if(workload.rows_per_class, [](std::int64_t rows) { return rows > 0; });
-    const std::int64_t last_s = workload.last_arrival.count() / vgpualloc::ticks_per_second.count();
+    const std::int64_t last_s = workload.last_arrival.count() / ticks_per_second.count();
     if (!chosen.json) {
         fmt::print("nodes           {}\ndevices         {}\npods            {}\nclasses         {} drawn of {}\n",
                    workload.node_count, workload.device_count, workload.pod_rows, drawn,
                    workload.rows_per_class.size());
         fmt::print("last arrival    {} s\nseed            {}\n", last_s, workload.seed);
-        fmt::print("written         {}/{{{}}}\n", vgpualloc::printable(chosen.folder), fmt::join(workload_files, ","));
+        fmt::print("written         {}/{{{}}}\n", printable(chosen.folder), fmt::join(workload_files, ","));
         return;
     }
     document root;

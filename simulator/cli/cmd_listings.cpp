@@ -20,7 +20,6 @@ namespace vgpusim::cli {
 
 namespace {
 
-using vgpuformats::document;
 using listing = std::vector<std::pair<std::string, std::string>>;
 
 listing policies() {

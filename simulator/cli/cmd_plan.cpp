@@ -17,9 +17,6 @@ namespace vgpusim::cli {
 
 namespace {
 
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 struct options {
     vgpufacade::plan_question question;
     double downtime_s = -1.0;
@@ -64,8 +61,8 @@ void add_which_pods(CLI::App& command, vgpualloc::kube::mobility& movable, std::
 }
 
 void add_costs(CLI::App& command, options& chosen) {
-    const auto to_seconds = [](vgpualloc::ticks time) {
-        return static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
+    const auto to_seconds = [](ticks time) {
+        return static_cast<double>(time.count()) / static_cast<double>(ticks_per_second.count());
     };
     chosen.move_s = to_seconds(chosen.question.asked.costs.downtime_per_move);
     chosen.gib_s = to_seconds(chosen.question.asked.costs.copy_per_mib * 1024);

@@ -17,10 +17,6 @@ namespace vgpusim::cli {
 
 namespace {
 
-using vgpualloc::error;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 struct options {
     std::string log;
     std::optional<std::string> policy;

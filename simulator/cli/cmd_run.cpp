@@ -9,7 +9,6 @@
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "run_flags.hpp"
-#include "vgpualloc/core/printable.hpp"
 #include "vgpufacade/simulate.hpp"
 #include "vgpufacade/words.hpp"
 #include "vgpusim/study/solver.hpp"
@@ -43,7 +42,7 @@ int run(const run_flags& flags, bool bound) {
     } else {
         fmt::print("{}", vgpufacade::outcome_text(*outcome));
         fmt::print("inputs         {}\n", inputs_in_words(outcome->input()));
-        fmt::print("report         {}/report.html\n", vgpualloc::printable(plan->run.out));
+        fmt::print("report         {}/report.html\n", printable(plan->run.out));
     }
     return exit_done;
 }

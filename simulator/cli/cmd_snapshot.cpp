@@ -22,10 +22,6 @@ namespace vgpusim::cli {
 
 namespace {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
 namespace kube = vgpualloc::kube;
 
 struct options {
@@ -39,7 +35,7 @@ struct options {
 /// The same objects twice: as they are read, and as they are written.
 struct cluster_texts {
     std::vector<kube::manifest> manifests{};
-    std::vector<vgpuformats::document> documents{};
+    std::vector<document> documents{};
 };
 
 expected<cluster_texts> load_cluster(const std::vector<std::string>& files) {
@@ -64,15 +60,15 @@ error not_the_same(const std::string& what) {
         .at("internal error");
 }
 
-expected<kube::snapshot> read_again(const vgpuformats::document& list, const vgpualloc::dialect_set& dialects) {
+expected<kube::snapshot> read_again(const document& list, const vgpualloc::dialect_set& dialects) {
     const auto manifests = vgpuops::snapshots::manifests_of(list, "snapshot");
     if (!manifests) return unexpected(manifests.error());
     return kube::make_snapshot(*manifests, dialects);
 }
 
 /// The objects to be written, after reading them again and comparing with what they were made of.
-expected<vgpuformats::document> checked_list(const cluster_texts& objects, const kube::snapshot& state,
-                                             const vgpualloc::dialect_set& dialects, bool anonymise) {
+expected<document> checked_list(const cluster_texts& objects, const kube::snapshot& state,
+                                const vgpualloc::dialect_set& dialects, bool anonymise) {
     auto list = vgpuops::snapshots::normalised(objects.documents, dialects);
     auto again = read_again(list, dialects);
     if (!again) return unexpected(again.error());

@@ -16,7 +16,6 @@
 #include "no_nan.hpp"
 #include "run_flags.hpp"
 #include "several_seeds.hpp"
-#include "vgpualloc/core/printable.hpp"
 #include "vgpusim/study/load_study.hpp"
 #include "vgpusim/study/loss_study.hpp"
 #include "vgpusim/study/loss_study_files.hpp"
@@ -54,21 +53,20 @@ void choose_policies(const std::vector<std::string>& names, study_lists& lists) 
 }
 
 /// The scenario, which flags override: lists that flags name are taken instead of those of the scenario.
-vgpualloc::expected<experiment> plan_of(const options& chosen) {
+expected<experiment> plan_of(const options& chosen) {
     scenario read;
     if (!chosen.run->scenario.empty()) {
         auto file = read_scenario(chosen.run->scenario, files_here());
-        if (!file) return vgpualloc::unexpected(std::move(file).error());
+        if (!file) return unexpected(std::move(file).error());
         read = *std::move(file);
     }
     if (!read.baseline.empty()) {
-        return vgpualloc::unexpected(vgpualloc::bad_value(vgpualloc::error_code::unsupported, "baseline",
-                                                          read.baseline.front().first,
-                                                          "none: a study holds all of its runs side by side")
-                                         .at(chosen.run->scenario));
+        return unexpected(vgpualloc::bad_value(error_code::unsupported, "baseline", read.baseline.front().first,
+                                               "none: a study holds all of its runs side by side")
+                              .at(chosen.run->scenario));
     }
     for (const auto& [key, value] : chosen.run->keyed) {
-        if (auto taken = set_key(read.config, key, value); !taken) return vgpualloc::unexpected(taken.error());
+        if (auto taken = set_key(read.config, key, value); !taken) return unexpected(taken.error());
     }
     study_lists lists = read.study.value_or(study_lists{});
     if (!chosen.policies.empty()) choose_policies(chosen.policies, lists);
@@ -78,7 +76,7 @@ vgpualloc::expected<experiment> plan_of(const options& chosen) {
     if (chosen.several.seeds) lists.seeds = *chosen.several.seeds;
     std::vector<named_input> inputs{{"SCENARIO", chosen.run->scenario}, {"--nodes", read.config.nodes}};
     add_inputs(inputs, "--pods", lists.pods);
-    if (auto once = read_stdin_once(inputs); !once) return vgpualloc::unexpected(once.error());
+    if (auto once = read_stdin_once(inputs); !once) return unexpected(once.error());
     return experiment{.run = std::move(read.config), .lists = std::move(lists)};
 }
 
@@ -86,7 +84,7 @@ void print_table(const experiment& study, const study_results& results) {
     fmt::print("{:<28} {:>6} {:>20} {:>22} {:>12}  {}\n", "policy", "load %", "allocation %", "unusable % of GPUs",
                "pods failed", "list");
     for (const study_headline& headline : headlines_of(study, results)) {
-        const std::string policy = vgpualloc::printable(headline.policy);
+        const std::string policy = printable(headline.policy);
         const auto shown = [&headline](std::size_t metric) {
             return fmt::format("{:.2f} +- {:.2f}", 100.0 * headline.mean[metric], 100.0 * headline.deviation[metric]);
         };
@@ -95,7 +93,7 @@ void print_table(const experiment& study, const study_results& results) {
         static_assert(load_metric_names[allocation] == "allocation_ratio");
         static_assert(load_metric_names[fragmentation] == "fragmentation_of_all_ratio");
         fmt::print("{:<28} {:>6} {:>20} {:>22} {:>12.1f}  {}\n", policy, headline.load_pct, shown(allocation),
-                   shown(fragmentation), headline.failed, vgpualloc::printable(headline.list));
+                   shown(fragmentation), headline.failed, printable(headline.list));
     }
     fmt::print("\nMean and standard deviation");
 }
@@ -113,8 +111,8 @@ void print_table(const experiment& study, const loss_results& results) {
                        (half ? fmt::format(" +- {:.2f}", 100.0 * *half) : std::string{});
             };
             fmt::print("{:>6}  {:<28} {:>18} {:>18} {:>9.2f}  {}\n", load ? fmt::format("{}", *load) : std::string{"-"},
-                       vgpualloc::printable(study.lists.policies[policy].name), shown(0), shown(1),
-                       100.0 * cell.policies[policy][2].mean(), vgpualloc::printable(study.lists.pods[cell.model]));
+                       printable(study.lists.policies[policy].name), shown(0), shown(1),
+                       100.0 * cell.policies[policy][2].mean(), printable(study.lists.pods[cell.model]));
         }
     }
     fmt::print("\nMean and 95 % interval");
@@ -138,7 +136,7 @@ int write_study(const options& chosen, const experiment& study, const Results& r
     print_table(study, results);
     fmt::print(" over seeds {}. {} runs in {:.1f} s ({:.1f} CPU s, {} threads).\n", study.lists.seeds.text(),
                results.runs.size(), results.wall_s, results.cpu_s, results.jobs);
-    fmt::print("table          {}/{}\n", vgpualloc::printable(folder), study_table_name);
+    fmt::print("table          {}/{}\n", printable(folder), study_table_name);
     return exit_done;
 }
 

@@ -20,11 +20,6 @@ namespace {
 
 namespace plan = vgpualloc::plan;
 namespace transitions = vgpuops::transitions;
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
 
 struct options {
     std::string model;
@@ -46,7 +41,7 @@ constexpr double seconds_max = 1'000'000;
          {std::tuple{"--create-seconds", chosen.create_seconds, &costs.create},
           std::tuple{"--destroy-seconds", chosen.destroy_seconds, &costs.destroy},
           std::tuple{"--restart-seconds", chosen.restart_seconds, &costs.restart}}) {
-        const double micros = given * static_cast<double>(vgpualloc::ticks_per_second.count());
+        const double micros = given * static_cast<double>(ticks_per_second.count());
         if (!(micros >= 1 && given <= seconds_max)) {
             return unexpected(
                 bad_value(error_code::out_of_range, "", fmt::format("{}", given), "0.000001 to 1000000").at(option));

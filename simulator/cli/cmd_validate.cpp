@@ -26,7 +26,7 @@ int run(const options& chosen) {
     add_inputs(inputs, question.dialects);
     if (!question.scheduler_config.empty()) inputs.push_back({"--scheduler-config", question.scheduler_config});
     if (inputs.empty()) {
-        return report_error(bad_input(vgpualloc::error_code::missing, "", "missing",
+        return report_error(bad_input(error_code::missing, "", "missing",
                                       "manifests, or a configuration to check: --config, "
                                       "--scheduler-config or --file")
                                 .at("FILE"));

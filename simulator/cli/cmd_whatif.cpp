@@ -19,9 +19,6 @@ namespace vgpusim::cli {
 
 namespace {
 
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 struct options {
     vgpufacade::whatif_question question;
     std::string out;

@@ -3,9 +3,8 @@
 
 #include <string>
 
-#include "vgpualloc/core/error.hpp"
-#include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/files.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace CLI {
 class App;
@@ -37,12 +36,12 @@ void add_listings(CLI::App& app, int& exit_code);
 /// Adds the command `help`, and examples to the help of all commands: it comes last.
 void add_help(CLI::App& app, int& exit_code);
 /// Refuses a name that no command has, and says which there are.
-[[nodiscard]] vgpualloc::expected<void> check_command(const CLI::App& app, const std::string& name);
+[[nodiscard]] expected<void> check_command(const CLI::App& app, const std::string& name);
 
 /// Prints the error as one line on stderr, "vgpusim: <message>", and returns exit_bad_input, or exit_failed where the
 /// system is the reason: a full disk.
 int report_write_failure(const vgpuformats::write_failure& failure);
 /// Prints the error as one line on stderr, "vgpusim: <message>", and returns exit_bad_input.
-int report_error(const vgpualloc::error& failure);
+int report_error(const error& failure);
 
 } // namespace vgpusim::cli

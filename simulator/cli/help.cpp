@@ -82,14 +82,14 @@ A setting may come from the scenario, from --set and from a flag; a flag wins ov
 
 } // namespace
 
-vgpualloc::expected<void> check_command(const CLI::App& app, const std::string& name) {
+expected<void> check_command(const CLI::App& app, const std::string& name) {
     std::string names;
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
         if (command->get_name() == name) return {};
         names += (names.empty() ? "" : ", ") + command->get_name();
     }
-    return vgpualloc::unexpected(
-        bad_value(vgpualloc::error_code::unknown_name, "command", name, "one of " + names + " (see vgpusim --help)"));
+    return unexpected(
+        bad_value(error_code::unknown_name, "command", name, "one of " + names + " (see vgpusim --help)"));
 }
 
 void add_help(CLI::App& app, int& exit_code) {

@@ -20,7 +20,6 @@
 #endif
 
 #include "commands.hpp"
-#include "vgpualloc/core/printable.hpp"
 #include "vgpualloc/version.hpp"
 
 namespace vgpusim::cli {
@@ -32,7 +31,7 @@ void tell(const std::string& sentence) { std::fputs(("vgpusim: " + sentence + "\
 
 } // namespace
 
-int report_error(const vgpualloc::error& failure) {
+int report_error(const error& failure) {
     tell(failure.message());
     return exit_bad_input;
 }
@@ -48,7 +47,7 @@ namespace {
 std::string one_line(std::string text) {
     while (!text.empty() && text.back() == '\n') text.pop_back();
     std::ranges::replace(text, '\n', ' ');
-    return vgpualloc::printable(text);
+    return printable(text);
 }
 
 /// Growing tables are the larger part of a run's memory, and taking them from the system page by page costs more than
@@ -129,7 +128,7 @@ int main(int argc, char** argv) {
     } catch (const std::system_error& failure) { // fmt throws what errno says of standard output
         vgpusim::cli::tell("standard output: cannot be written: " + failure.code().message());
     } catch (const std::exception& failure) {
-        vgpusim::cli::tell(std::string{"internal error: "} + vgpualloc::printable(failure.what()));
+        vgpusim::cli::tell(std::string{"internal error: "} + vgpusim::printable(failure.what()));
     }
     return vgpusim::cli::exit_failed;
 }

@@ -9,7 +9,7 @@ void add_fetch(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand("fetch", "Download a public trace (not in this build)");
     command->allow_extras();
     command->callback([&exit_code] {
-        exit_code = report_error(bad_value(vgpualloc::error_code::unsupported, "", "",
+        exit_code = report_error(bad_value(error_code::unsupported, "", "",
                                            "a vgpusim built with libcurl and OpenSSL; this one was built without")
                                      .at("fetch"));
     });

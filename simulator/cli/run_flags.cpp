@@ -13,18 +13,12 @@
 #include "cluster_inputs.hpp"
 #include "seed_option.hpp"
 #include "vgpualloc/core/config.hpp"
-#include "vgpualloc/core/printable.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpusim/study/formats.hpp"
 #include "vgpusim/study/stale.hpp"
 
 namespace vgpusim::cli {
-
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
 
 namespace {
 
@@ -167,12 +161,12 @@ void print_warnings(const run_record& record) {
     fmt::print(stderr,
                "vgpusim: warning: under {} pods ran that ask for more than all devices have: what was served counts as "
                "100 % then\n",
-               vgpualloc::printable(record.config.policy));
+               printable(record.config.policy));
 }
 
 std::string inputs_in_words(const loaded_input& loaded) {
     std::string text;
-    for (const input_file& file : loaded.files) text += (text.empty() ? "" : ", ") + vgpualloc::printable(file.path);
+    for (const input_file& file : loaded.files) text += (text.empty() ? "" : ", ") + printable(file.path);
     return text;
 }
 

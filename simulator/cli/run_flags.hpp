@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpusim/engine/record.hpp"
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/study/scenario.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace CLI {
 class App;
@@ -43,12 +43,11 @@ CLI::Option* add_keyed_flag(CLI::App& command, const std::shared_ptr<run_flags>&
                             const std::string& key, const std::string& type, const std::string& help);
 
 /// The scenario, then --set, then flags; later ones win. What the scenario says of the baseline wins over all of them.
-[[nodiscard]] vgpualloc::expected<run_plan> plan_from(const run_flags& flags);
+[[nodiscard]] expected<run_plan> plan_from(const run_flags& flags);
 
 /// Refuses an output folder in which one of the outputs would replace an input: a list or the scenario.
-[[nodiscard]] vgpualloc::expected<void> keep_inputs(const run_flags& flags, const run_config& config,
-                                                    const loaded_input& loaded,
-                                                    const std::vector<std::string>& outputs);
+[[nodiscard]] expected<void> keep_inputs(const run_flags& flags, const run_config& config, const loaded_input& loaded,
+                                         const std::vector<std::string>& outputs);
 
 /// Writes the texts into the folder, all of them or none, and removes what an earlier run or comparison has left there
 /// besides.

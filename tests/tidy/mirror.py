@@ -83,7 +83,7 @@ HOLDS = {
     "tests/cli/whatif_test.py": ["vgpufacade/whatif"],
     "tests/cli/compare_test.py": ["vgpufacade/compare"],
     "tests/cli/run_test.py": ["vgpufacade/words"],
-    "tests/unit/facade/simulate_test.cpp": ["vgpufacade/columns", "vgpufacade/option_table"],
+    "tests/unit/facade/simulate_test.cpp": ["vgpufacade/columns", "vgpufacade/core_names", "vgpufacade/option_table"],
     "tests/unit/formats/column_table_test.cpp": ["vgpuformats/list_content"],
     "tests/cli/explain_test.py": ["explain/words", "kube/annotations", "kube/cluster_objects", "vgpufacade/explain"],
     "tests/cli/explain_nodes_test.py": ["explain/not_considered", "policy/hami"],
@@ -92,8 +92,11 @@ HOLDS = {
     "tests/cli/volcano_run_test.py": ["vgpusim/engine/placer"],
     "tests/conformance/cases_test.py": ["vgpuconformance/conformance"],
     "tests/conformance/run_cases_test.py": ["vgpusim/workload/kubernetes_objects"],
+    "tests/unit/operations/whatif/answer_test.cpp": ["vgpuops/core_names"],
+    "tests/unit/traces/openb_test.cpp": ["vgputraces/core_names"],
     "tests/unit/simulator/engine/simulation_test.cpp": [
-        "vgpusim/engine/discipline", "vgpusim/engine/scheduling_context", "vgpusim/workload/workload"],
+        "vgpusim/engine/discipline", "vgpusim/engine/scheduling_context", "vgpusim/workload/workload",
+        "vgpusim/workload/core_names"],
     "tests/unit/simulator/outputs/output_test.cpp": [
         "vgpusim/outputs/pods_csv", "vgpusim/outputs/report", "vgpusim/outputs/run_files",
         "vgpusim/outputs/summary_json", "vgpusim/outputs/timeseries_csv", "vgpusim/engine/record", "vgpusim/workload/input", "vgpusim/study/run"],

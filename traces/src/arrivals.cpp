@@ -11,11 +11,6 @@
 
 namespace vgputraces {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 namespace {
 
 // Positions of the columns.
@@ -120,7 +115,7 @@ expected<void> check_names(const arrival_table& table) {
 
 void append_cells(std::string& out, const arrival_table& table, const arrival_row& row,
                   const std::vector<bool>& written) {
-    const auto append_time = [&out](const std::optional<vgpualloc::ticks>& time) {
+    const auto append_time = [&out](const std::optional<ticks>& time) {
         if (time) append_table_seconds(out, *time);
     };
     out += row.name + ',' + table.classes[row.pod_class] + ',';

@@ -6,17 +6,9 @@
 #include <utility>
 
 #include "table_reader.hpp"
-#include "vgpuformats/cursor.hpp"
 #include "vgpuformats/yaml.hpp"
 
 namespace vgputraces {
-
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
-using vgpuformats::cursor;
 
 namespace {
 
@@ -88,8 +80,7 @@ failure_model read_model(const cursor& from) {
     failure_model model{.nodes = read_rates(from, "nodes"), .devices = read_rates(from, "devices"), .horizon = {}};
     if (from.has("horizon_s")) {
         const double seconds = from.at("horizon_s").real(0.0, static_cast<double>(table_seconds_max));
-        model.horizon =
-            ticks{static_cast<std::int64_t>(seconds * static_cast<double>(vgpualloc::ticks_per_second.count()) + 0.5)};
+        model.horizon = ticks{static_cast<std::int64_t>(seconds * static_cast<double>(ticks_per_second.count()) + 0.5)};
     }
     if (!model.nodes && !model.devices) from.fail(error_code::missing, "the key nodes, or devices, or both");
     return model;

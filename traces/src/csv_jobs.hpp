@@ -16,13 +16,13 @@ namespace vgputraces {
 
 /// Where the columns of these names are; all have to be there.
 template <std::size_t Count>
-vgpualloc::expected<std::array<std::size_t, Count>> find_columns(const vgpuformats::csv_reader& csv,
-                                                                 const std::array<std::string_view, Count>& names) {
+expected<std::array<std::size_t, Count>> find_columns(const vgpuformats::csv_reader& csv,
+                                                      const std::array<std::string_view, Count>& names) {
     std::array<std::size_t, Count> columns{};
     for (std::size_t i = 0; i < Count; ++i) {
         columns[i] = csv.column(names[i]);
         if (columns[i] == vgpuformats::csv_reader::no_column) {
-            return vgpualloc::unexpected(csv.missing_column(names[i]));
+            return unexpected(csv.missing_column(names[i]));
         }
     }
     return columns;
@@ -30,20 +30,18 @@ vgpualloc::expected<std::array<std::size_t, Count>> find_columns(const vgpuforma
 
 /// What a function makes of a column's text, or its failure with the place.
 template <class Value, class... Arguments>
-vgpualloc::expected<Value> read_field(const vgpuformats::csv_reader& csv, std::size_t column,
-                                      field_value<Value> (*parse)(std::string_view, Arguments...),
-                                      Arguments... arguments) {
+expected<Value> read_field(const vgpuformats::csv_reader& csv, std::size_t column,
+                           field_value<Value> (*parse)(std::string_view, Arguments...), Arguments... arguments) {
     auto value = parse(csv.field(column), arguments...);
-    if (!value) return vgpualloc::unexpected(csv.field_error(column, value.error().code, value.error().expected));
+    if (!value) return unexpected(csv.field_error(column, value.error().code, value.error().expected));
     return *std::move(value);
 }
 
 /// A text that goes into output files; empty is for the caller to refuse.
-inline vgpualloc::expected<std::string> read_label(const vgpuformats::csv_reader& csv, std::size_t column) {
+inline expected<std::string> read_label(const vgpuformats::csv_reader& csv, std::size_t column) {
     const std::string_view label = csv.field(column);
     if (!is_printable_text(label)) {
-        return vgpualloc::unexpected(
-            csv.field_error(column, vgpualloc::error_code::malformed, "a name in UTF-8 without control characters"));
+        return unexpected(csv.field_error(column, error_code::malformed, "a name in UTF-8 without control characters"));
     }
     return std::string{label};
 }
@@ -51,19 +49,19 @@ inline vgpualloc::expected<std::string> read_label(const vgpuformats::csv_reader
 /// Calls `read_row` with the number of each row and appends what it makes; rows that fail are for `skipped`. `what`
 /// says of what there has to be at least one.
 template <class ReadRow, class Rows>
-vgpualloc::expected<void> read_rows(vgpuformats::csv_reader& csv, std::string_view what, const row_options& options,
-                                    skipped_rows& skipped, Rows& rows, const ReadRow& read_row) {
+expected<void> read_rows(vgpuformats::csv_reader& csv, std::string_view what, const row_options& options,
+                         skipped_rows& skipped, Rows& rows, const ReadRow& read_row) {
     for (std::int64_t number = 0;; ++number) {
         const auto more = csv.next();
         if (more && !*more) break;
-        auto row = more ? read_row(number) : decltype(read_row(number)){vgpualloc::unexpected(more.error())};
+        auto row = more ? read_row(number) : decltype(read_row(number)){unexpected(more.error())};
         if (row) {
             rows.push_back(*std::move(row));
         } else if (auto taken = skipped.take(std::move(row.error()), options); !taken) {
             return taken;
         }
     }
-    if (rows.empty()) return vgpualloc::unexpected(csv.empty_list(what));
+    if (rows.empty()) return unexpected(csv.empty_list(what));
     return {};
 }
 

@@ -7,10 +7,6 @@
 
 namespace vgputraces {
 
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
 using vgpuformats::csv_reader;
 
 namespace {
@@ -84,7 +80,7 @@ expected<dlrm_instance> read_instance(const csv_reader& csv, const dlrm_columns&
     return dlrm_instance{.job = {.name = *std::move(name),
                                  .row = row,
                                  .devices = *gpus,
-                                 .cpu = vgpualloc::milli_cpu{*cores},
+                                 .cpu = milli_cpu{*cores},
                                  .memory = vgpualloc::bytes{*memory * mib_per_gib * vgpualloc::bytes_per_mib / 1000},
                                  .queue = *std::move(app)},
                          .created = *created,

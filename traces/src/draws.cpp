@@ -2,8 +2,6 @@
 
 namespace vgputraces {
 
-using vgpualloc::ticks;
-
 std::vector<std::int64_t> apportion(const std::vector<std::int64_t>& shares, std::int64_t total) {
     __extension__ using wide = __int128;
     std::int64_t sum = 0;
@@ -36,7 +34,7 @@ double quantile_s(const duration_quantiles& points, double probability) {
 
 namespace {
 
-constexpr std::int64_t ticks_per_hour = 3600 * vgpualloc::ticks_per_second.count();
+constexpr std::int64_t ticks_per_hour = 3600 * ticks_per_second.count();
 constexpr std::int64_t ticks_per_day = 24 * ticks_per_hour;
 
 /// The time `gap` after `now` on a clock that runs, in each hour of the day, as fast as the hour's weight says, and

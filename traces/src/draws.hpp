@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "vgpualloc/core/rng.hpp"
-#include "vgpualloc/core/units.hpp"
 #include "vgputraces/generator.hpp"
 
 namespace vgputraces {
@@ -66,12 +65,12 @@ public:
         weight_sum_ = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
     }
 
-    [[nodiscard]] vgpualloc::ticks next();
+    [[nodiscard]] ticks next();
 
 private:
     const arrival_model* model_;
     vgpualloc::rng gaps_;
-    vgpualloc::ticks now_;
+    ticks now_;
     std::int64_t weight_sum_ = 0; ///< 0 = no hourly weights
     bool first_ = true;
 };

@@ -8,9 +8,6 @@
 
 namespace vgputraces {
 
-using vgpualloc::error_code;
-using vgpualloc::ticks;
-
 namespace {
 
 tl::unexpected<field_failure> failed(std::string_view text, error_code code, std::string expectation) {
@@ -63,7 +60,7 @@ field_value<std::int64_t> parse_decimal(std::string_view text, std::int64_t scal
 }
 
 field_value<ticks> parse_seconds(std::string_view text) {
-    const auto count = parse_decimal(text, vgpualloc::ticks_per_second.count(), seconds_max, "seconds");
+    const auto count = parse_decimal(text, ticks_per_second.count(), seconds_max, "seconds");
     if (!count) return tl::make_unexpected(count.error());
     return ticks{*count};
 }
@@ -82,8 +79,8 @@ field_value<ticks> parse_local_time(std::string_view text) {
     };
     std::int64_t fraction = 0;
     if (text.size() > shape.size()) {
-        const auto parsed = parse_decimal("0" + std::string{text.substr(shape.size())},
-                                          vgpualloc::ticks_per_second.count(), 1, "seconds");
+        const auto parsed =
+            parse_decimal("0" + std::string{text.substr(shape.size())}, ticks_per_second.count(), 1, "seconds");
         if (text[shape.size()] != '.' || !parsed) return failed(text, error_code::malformed, expectation);
         fraction = *parsed;
     }
@@ -98,7 +95,7 @@ field_value<ticks> parse_local_time(std::string_view text) {
     }
     const std::int64_t days = std::chrono::sys_days{date}.time_since_epoch().count();
     const std::int64_t seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
-    return ticks{seconds * vgpualloc::ticks_per_second.count() + fraction};
+    return ticks{seconds * ticks_per_second.count() + fraction};
 }
 
 bool is_printable_text(std::string_view text) noexcept {

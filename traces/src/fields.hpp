@@ -7,9 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "vgpualloc/core/error.hpp"
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/units.hpp"
+#include "vgputraces/core_names.hpp"
 
 namespace vgputraces {
 
@@ -18,7 +16,7 @@ inline constexpr std::int64_t seconds_max = 1'000'000'000'000;
 
 /// What is wrong with a field, without its place.
 struct field_failure {
-    vgpualloc::error_code code = vgpualloc::error_code::malformed;
+    error_code code = error_code::malformed;
     std::string expected;
 };
 
@@ -34,11 +32,11 @@ using field_value = tl::expected<Value, field_failure>;
                                                       std::string_view unit);
 
 /// Seconds from 0 to seconds_max, with a fraction or none, to the nearest microsecond.
-[[nodiscard]] field_value<vgpualloc::ticks> parse_seconds(std::string_view text);
+[[nodiscard]] field_value<ticks> parse_seconds(std::string_view text);
 
 /// "YYYY-MM-DD hh:mm:ss" of the Gregorian calendar, the seconds with a fraction or none, as time since 1970 began on
 /// the same clock.
-[[nodiscard]] field_value<vgpualloc::ticks> parse_local_time(std::string_view text);
+[[nodiscard]] field_value<ticks> parse_local_time(std::string_view text);
 
 /// Whether a text can stand in the lines of output files: UTF-8 without control characters.
 [[nodiscard]] bool is_printable_text(std::string_view text) noexcept;

@@ -15,11 +15,7 @@
 namespace vgputraces {
 namespace {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::milli_gpu;
 using vgpualloc::rng;
-using vgpualloc::ticks;
 
 template <class Entry>
 std::vector<std::int64_t> weights_of(const std::vector<Entry>& entries) {
@@ -68,8 +64,8 @@ private:
 
 /// What a number of request_source::draw() stands for.
 struct request_parts {
-    vgpualloc::milli_cpu cpu;
-    vgpualloc::mib memory;
+    milli_cpu cpu;
+    mib memory;
     const gpu_demand* gpu;
 };
 
@@ -97,7 +93,7 @@ std::int64_t duration_s(const duration_quantiles& points, double probability) {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(quantile_s(points, probability) + 0.5));
 }
 
-ticks whole_seconds(std::int64_t seconds) { return seconds * vgpualloc::ticks_per_second; }
+ticks whole_seconds(std::int64_t seconds) { return seconds * ticks_per_second; }
 
 milli_gpu requested_by(const trace_model& model, const drawn_pod& pod) {
     const gpu_demand& gpu = *parts_of(model, pod.request).gpu;
@@ -172,29 +168,29 @@ std::vector<std::int64_t> shares_of(const std::vector<node_kind>& kinds) {
     return shares;
 }
 
-vgpualloc::expected<std::vector<std::int64_t>> settle_nodes(const trace_model& model, const generate_options& options) {
+expected<std::vector<std::int64_t>> settle_nodes(const trace_model& model, const generate_options& options) {
     auto total = options.nodes ? options.nodes : model.node_total;
     if (!total && model.shares_are_weights) {
-        return vgpualloc::unexpected(bad_input(error_code::missing, "nodes.total",
-                                               "kinds with weights need a number of nodes, here or as --nodes")
-                                         .at(model.source));
+        return unexpected(bad_input(error_code::missing, "nodes.total",
+                                    "kinds with weights need a number of nodes, here or as --nodes")
+                              .at(model.source));
     }
     if (!total) {
         total = 0;
         for (const auto& kind : model.kinds) *total += kind.share;
     }
     if (*total > limits::nodes_max) {
-        return vgpualloc::unexpected(bad_value(error_code::out_of_range, "nodes.kinds", std::to_string(*total),
-                                               "at most " + std::to_string(limits::nodes_max) + " nodes in all")
-                                         .at(model.source));
+        return unexpected(bad_value(error_code::out_of_range, "nodes.kinds", std::to_string(*total),
+                                    "at most " + std::to_string(limits::nodes_max) + " nodes in all")
+                              .at(model.source));
     }
     return apportion(shares_of(model.kinds), *total);
 }
 
-vgpualloc::expected<settings> settle(const trace_model& model, const generate_options& options) {
-    if (const auto failure = check_options(options)) return vgpualloc::unexpected(*failure);
+expected<settings> settle(const trace_model& model, const generate_options& options) {
+    if (const auto failure = check_options(options)) return unexpected(*failure);
     auto counts = settle_nodes(model, options);
-    if (!counts) return vgpualloc::unexpected(counts.error());
+    if (!counts) return unexpected(counts.error());
     settings result{std::move(*counts), limits::pods_max, std::nullopt};
     const auto load = options.load ? options.load : model.load;
     if (options.pods || (model.pod_count && !options.load)) {
@@ -202,16 +198,16 @@ vgpualloc::expected<settings> settle(const trace_model& model, const generate_op
         return result;
     }
     if (!load) {
-        return vgpualloc::unexpected(bad_input(error_code::missing, "pods.count",
-                                               "a number of pods or a load is needed, here or as --pods or --load")
-                                         .at(model.source));
+        return unexpected(bad_input(error_code::missing, "pods.count",
+                                    "a number of pods or a load is needed, here or as --pods or --load")
+                              .at(model.source));
     }
     const milli_gpu capacity = capacity_of(model, result.node_counts);
     if (capacity.count() == 0) {
-        return vgpualloc::unexpected(impossible_load(model, options, "the cluster has no GPUs to load"));
+        return unexpected(impossible_load(model, options, "the cluster has no GPUs to load"));
     }
     if (!requests_gpus(model)) {
-        return vgpualloc::unexpected(impossible_load(model, options, "no class that can be drawn requests a GPU"));
+        return unexpected(impossible_load(model, options, "no class that can be drawn requests a GPU"));
     }
     const double target = *load * static_cast<double>(capacity.count());
     result.requested_least = milli_gpu{std::max<std::int64_t>(1, static_cast<std::int64_t>(target + 0.5))};
@@ -260,7 +256,7 @@ std::optional<error> time_pods(const trace_model& model, const arrival_model& ar
                                drawn_trace& trace) {
     arrival_clock clock{arrivals, root};
     for (auto& pod : trace.pods) {
-        const std::int64_t created_s = clock.next().count() / vgpualloc::ticks_per_second.count();
+        const std::int64_t created_s = clock.next().count() / ticks_per_second.count();
         if (created_s > limits::last_arrival_s_max) {
             return bad_input(error_code::out_of_range, "arrivals", "the last pod comes after 10^12 seconds")
                 .at(model.source);
@@ -290,22 +286,20 @@ error impossible_offer(double target, const std::string& problem) {
 /// Times the pods, at the interval at which they offer `target`. The load falls as the interval grows: in proportion,
 /// but for whole seconds and, where the hours of the day differ, for the hour in which the last pod comes. So the next
 /// guess is in proportion too, unless earlier ones rule it out; then it is in the middle of what they leave.
-vgpualloc::expected<arrival_model> time_pods_at(double target, const trace_model& model, const rng& root,
-                                                drawn_trace& trace) {
+expected<arrival_model> time_pods_at(double target, const trace_model& model, const rng& root, drawn_trace& trace) {
     constexpr int guesses_max = 60;
     constexpr double tolerance = 0.001;
     arrival_model arrivals = model.arrivals;
     if (arrivals.process == arrival_process::batch) {
-        return vgpualloc::unexpected(
-            impossible_offer(target, "arrivals over time; those of process batch come at once"));
+        return unexpected(impossible_offer(target, "arrivals over time; those of process batch come at once"));
     }
     double too_short = 0.5; // ticks
-    double too_long = limits::seconds_max * static_cast<double>(vgpualloc::ticks_per_second.count()) + 0.5;
+    double too_long = limits::seconds_max * static_cast<double>(ticks_per_second.count()) + 0.5;
     for (int guess = 0; guess < guesses_max; ++guess) {
-        if (const auto failure = time_pods(model, arrivals, root, trace)) return vgpualloc::unexpected(*failure);
+        if (const auto failure = time_pods(model, arrivals, root, trace)) return unexpected(*failure);
         trace.offered_load = offered_load_of(model, trace);
         if (!trace.offered_load) {
-            return vgpualloc::unexpected(
+            return unexpected(
                 impossible_offer(target, "a model in which pods that ask for a GPU leave, and arrivals seconds apart"));
         }
         const double ratio = *trace.offered_load / target;
@@ -317,7 +311,7 @@ vgpualloc::expected<arrival_model> time_pods_at(double target, const trace_model
         arrivals.interval = ticks{static_cast<std::int64_t>(next + 0.5)};
         if (static_cast<double>(arrivals.interval.count()) == interval) break;
     }
-    return vgpualloc::unexpected(impossible_offer(
+    return unexpected(impossible_offer(
         target, "a load that arrivals at whole seconds and at the model's hours can give; with more pods it may be"));
 }
 
@@ -336,10 +330,10 @@ trace_model pin(const trace_model& model, std::uint64_t seed, const std::vector<
 
 } // namespace
 
-vgpualloc::expected<drawn_trace> draw_trace(const trace_model& model, const generate_options& options) {
+expected<drawn_trace> draw_trace(const trace_model& model, const generate_options& options) {
     VGA_ASSERT(!model.kinds.empty() && (!model.classes.empty() || model.marginals), "a model has kinds and requests");
     const auto settled = settle(model, options);
-    if (!settled) return vgpualloc::unexpected(settled.error());
+    if (!settled) return unexpected(settled.error());
     const std::uint64_t seed = options.seed.value_or(model.seed);
     drawn_trace trace;
     trace.nodes = make_nodes(model, settled->node_counts);
@@ -348,15 +342,15 @@ vgpualloc::expected<drawn_trace> draw_trace(const trace_model& model, const gene
     if (!settled->requested_least) trace.pods.reserve(static_cast<std::size_t>(settled->pods_most));
     const rng root{seed};
     if (const auto failure = draw_pods(model, options, *settled, root, trace)) {
-        return vgpualloc::unexpected(*failure);
+        return unexpected(*failure);
     }
     trace.effective = pin(model, seed, settled->node_counts, trace.pods.size());
     if (options.offered_load) {
         const auto arrivals = time_pods_at(*options.offered_load, model, root, trace);
-        if (!arrivals) return vgpualloc::unexpected(arrivals.error());
+        if (!arrivals) return unexpected(arrivals.error());
         trace.effective.arrivals = *arrivals;
     } else {
-        if (const auto failure = time_pods(model, model.arrivals, root, trace)) return vgpualloc::unexpected(*failure);
+        if (const auto failure = time_pods(model, model.arrivals, root, trace)) return unexpected(*failure);
         trace.offered_load = offered_load_of(model, trace);
     }
     return trace;
@@ -387,9 +381,9 @@ vgpuformats::piece_source openb_pods_in_pieces(const drawn_trace& trace) {
     };
 }
 
-vgpualloc::expected<generated_trace> generate(const trace_model& model, const generate_options& options) {
+expected<generated_trace> generate(const trace_model& model, const generate_options& options) {
     auto drawn = draw_trace(model, options);
-    if (!drawn) return vgpualloc::unexpected(std::move(drawn).error());
+    if (!drawn) return unexpected(std::move(drawn).error());
     generated_trace trace;
     trace.pods.reserve(drawn->pods.size());
     for (std::size_t i = 0; i < drawn->pods.size(); ++i) trace.pods.push_back(drawn->pod_at(i));

@@ -3,20 +3,11 @@
 
 #include "generator_limits.hpp"
 #include "model_parts.hpp"
-#include "vgpuformats/cursor.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgputraces/generator.hpp"
 
 namespace vgputraces {
 namespace {
-
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::mib;
-using vgpualloc::milli_cpu;
-using vgpualloc::milli_gpu;
-using vgpualloc::ticks;
-using vgpuformats::cursor;
 
 constexpr std::string_view model_chars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
 
@@ -164,12 +155,12 @@ trace_model read_model(const cursor& root, const std::string& source) {
 
 } // namespace
 
-vgpualloc::expected<trace_model> parse_trace_model(std::string_view json_text, const std::string& where) {
+expected<trace_model> parse_trace_model(std::string_view json_text, const std::string& where) {
     const auto document = vgpuformats::parse_json(json_text, where);
-    if (!document) return vgpualloc::unexpected(document.error());
+    if (!document) return unexpected(document.error());
     std::optional<error> failure;
     trace_model model = read_model(cursor{*document, where, failure, vgpuformats::place_style::line}, where);
-    if (failure) return vgpualloc::unexpected(*failure);
+    if (failure) return unexpected(*failure);
     return model;
 }
 

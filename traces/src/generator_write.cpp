@@ -7,9 +7,6 @@
 namespace vgputraces {
 namespace {
 
-using vgpualloc::ticks;
-using vgpuformats::document;
-
 constexpr std::size_t line_chars_max = 180;
 
 /// Whole numbers without a fraction: 60 rather than 60.0.
@@ -19,7 +16,7 @@ document number(double value) {
 }
 
 document seconds(ticks time) {
-    return number(static_cast<double>(time.count()) / static_cast<double>(vgpualloc::ticks_per_second.count()));
+    return number(static_cast<double>(time.count()) / static_cast<double>(ticks_per_second.count()));
 }
 
 void put_durations(document& object, const duration_quantiles& durations) {

@@ -5,10 +5,6 @@
 
 namespace vgputraces {
 
-using vgpualloc::error_code;
-using vgpualloc::ticks;
-using vgpuformats::cursor;
-
 std::string read_name(const cursor& text, std::string_view allowed, const std::string& expected) {
     std::string name = text.text();
     const bool fits = !name.empty() && name.size() <= limits::name_chars_max;

@@ -16,14 +16,6 @@
 
 namespace vgputraces {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::mib;
-using vgpualloc::milli_cpu;
-using vgpualloc::milli_gpu;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
 using vgpuformats::csv_reader;
 using vgpuformats::list_content;
 
@@ -57,7 +49,7 @@ expected<std::optional<ticks>> seconds(const csv_reader& csv, std::size_t column
     if (column == csv_reader::no_column || csv.field(column).empty()) return std::optional<ticks>{};
     const auto value = number(csv, column, seconds_max);
     if (!value) return unexpected(value.error());
-    return std::optional<ticks>{*value * vgpualloc::ticks_per_second};
+    return std::optional<ticks>{*value * ticks_per_second};
 }
 
 /// Names must be given, unique, and free of control characters, which would break the lines of output files.
@@ -178,7 +170,7 @@ void append(std::string& out, std::int64_t value) {
 }
 
 void append_seconds(std::string& out, const std::optional<ticks>& time) {
-    if (time) append(out, time->count() / vgpualloc::ticks_per_second.count());
+    if (time) append(out, time->count() / ticks_per_second.count());
 }
 
 /// What read() makes of each row that is left; no name stands in two of them.

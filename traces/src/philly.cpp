@@ -4,9 +4,6 @@
 
 namespace vgputraces {
 
-using vgpualloc::expected;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
 using vgpuformats::csv_reader;
 
 namespace {

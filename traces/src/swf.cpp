@@ -11,12 +11,6 @@
 
 namespace vgputraces {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
-
 namespace {
 
 constexpr std::size_t field_count = 18;

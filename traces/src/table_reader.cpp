@@ -10,13 +10,7 @@
 
 namespace vgputraces {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
 using vgpuformats::csv_reader;
-using vgpuformats::document;
 using vgpuformats::value_kind;
 
 namespace {
@@ -50,15 +44,15 @@ std::optional<ticks> parse_table_seconds(std::string_view text) {
     if (seconds > table_seconds_max) return std::nullopt;
     std::int64_t micro = 0;
     for (std::size_t i = 0; i < decimals_max; ++i) micro = 10 * micro + (i < decimals.size() ? decimals[i] - '0' : 0);
-    const ticks time = seconds * vgpualloc::ticks_per_second + ticks{micro};
-    if (time > table_seconds_max * vgpualloc::ticks_per_second) return std::nullopt;
+    const ticks time = seconds * ticks_per_second + ticks{micro};
+    if (time > table_seconds_max * ticks_per_second) return std::nullopt;
     return time;
 }
 
 } // namespace
 
 void append_table_seconds(std::string& out, ticks time) {
-    const std::int64_t per_second = vgpualloc::ticks_per_second.count();
+    const std::int64_t per_second = ticks_per_second.count();
     out += std::to_string(time.count() / per_second);
     const std::int64_t micro = time.count() % per_second;
     if (micro == 0) return;
@@ -187,7 +181,7 @@ expected<std::optional<ticks>> table_reader::seconds(std::size_t column) const {
     if (cells_[column].empty()) return std::optional<ticks>{};
     if (const std::int64_t* const number = whole(column);
         number != nullptr && *number >= 0 && *number <= table_seconds_max) {
-        return std::optional{*number * vgpualloc::ticks_per_second};
+        return std::optional{*number * ticks_per_second};
     }
     if (const auto time = parse_table_seconds(cells_[column])) return std::optional{*time};
     const auto code = looks_like_number(cells_[column]) ? error_code::out_of_range : error_code::malformed;

@@ -8,10 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/units.hpp"
 #include "vgpuformats/csv_reader.hpp"
-#include "vgpuformats/document.hpp"
+#include "vgputraces/core_names.hpp"
 
 namespace vgputraces {
 
@@ -32,33 +30,33 @@ struct table_column {
 class table_reader {
 public:
     /// Fails on an empty text, on a header that has other columns or lacks a required one.
-    [[nodiscard]] static vgpualloc::expected<table_reader>
-    open(std::string name, const vgpuformats::list_content& content, std::vector<table_column> columns);
+    [[nodiscard]] static expected<table_reader> open(std::string name, const vgpuformats::list_content& content,
+                                                     std::vector<table_column> columns);
 
     /// Goes to the next row; false at the end. Fails if the row lacks a required cell.
-    [[nodiscard]] vgpualloc::expected<bool> next();
+    [[nodiscard]] expected<bool> next();
 
     /// Empty where the cell is absent.
     [[nodiscard]] std::string_view text(std::size_t column) const { return cells_[column]; }
     /// Text that may be written to CSV again, and shown: without control characters, commas and quotes.
-    [[nodiscard]] vgpualloc::expected<std::string_view> word(std::size_t column) const;
+    [[nodiscard]] expected<std::string_view> word(std::size_t column) const;
     /// Seconds with up to six decimals, 0 to 10^12; nothing where the cell is absent.
-    [[nodiscard]] vgpualloc::expected<std::optional<vgpualloc::ticks>> seconds(std::size_t column) const;
-    [[nodiscard]] vgpualloc::expected<std::int64_t> integer(std::size_t column, std::int64_t least, std::int64_t most,
-                                                            std::int64_t otherwise) const;
+    [[nodiscard]] expected<std::optional<ticks>> seconds(std::size_t column) const;
+    [[nodiscard]] expected<std::int64_t> integer(std::size_t column, std::int64_t least, std::int64_t most,
+                                                 std::int64_t otherwise) const;
 
-    [[nodiscard]] vgpualloc::error problem(std::size_t column, vgpualloc::error_code code, std::string expected) const;
+    [[nodiscard]] error problem(std::size_t column, error_code code, std::string expected) const;
     [[nodiscard]] std::size_t line() const noexcept { return line_; }
 
 private:
     table_reader(std::string name, const vgpuformats::list_content& content, std::vector<table_column> columns)
         : name_{std::move(name)}, rest_{content.text}, columns_{std::move(columns)}, stop_{content.stop} {}
 
-    [[nodiscard]] vgpualloc::expected<void> open_csv(const vgpuformats::list_content& content);
-    [[nodiscard]] vgpualloc::expected<bool> next_csv();
-    [[nodiscard]] vgpualloc::expected<bool> next_object();
-    [[nodiscard]] vgpualloc::expected<void> take_member(const vgpuformats::document::member& member);
-    [[nodiscard]] vgpualloc::error unknown_column(std::string_view column) const;
+    [[nodiscard]] expected<void> open_csv(const vgpuformats::list_content& content);
+    [[nodiscard]] expected<bool> next_csv();
+    [[nodiscard]] expected<bool> next_object();
+    [[nodiscard]] expected<void> take_member(const document::member& member);
+    [[nodiscard]] error unknown_column(std::string_view column) const;
     [[nodiscard]] std::string place() const { return csv_ ? csv_->place() : name_ + ":" + std::to_string(line_); }
     /// The whole number in a cell of a column of whole numbers; null for other cells.
     [[nodiscard]] const std::int64_t* whole(std::size_t column) const {
@@ -71,13 +69,13 @@ private:
     std::vector<table_column> columns_;
     std::optional<vgpuformats::csv_reader> csv_; ///< none: JSONL
     std::vector<std::size_t> csv_columns_;       ///< by column, position in the header
-    vgpuformats::document row_;                  ///< of JSONL
+    document row_;                               ///< of JSONL
     std::vector<std::string_view> cells_;
     std::size_t line_ = 0;
     vgpualloc::stop_signal stop_; ///< of JSONL; a CSV has its own
 };
 
 /// Seconds as a table has them, without zeros at the end.
-void append_table_seconds(std::string& out, vgpualloc::ticks time);
+void append_table_seconds(std::string& out, ticks time);
 
 } // namespace vgputraces

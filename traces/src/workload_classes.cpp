@@ -16,10 +16,6 @@
 namespace vgputraces {
 
 using vgpualloc::device_spec;
-using vgpualloc::error_code;
-using vgpualloc::mib;
-using vgpuformats::cursor;
-using vgpuformats::document;
 
 namespace {
 
@@ -270,7 +266,7 @@ std::vector<vgpualloc::kube::manifest> read_back(const cursor& entry, const docu
             return {};
         }
         const auto mistaken =
-            object.pod ? checker.sample.dialects.mistaken_resources(*object.pod) : std::vector<vgpualloc::error>{};
+            object.pod ? checker.sample.dialects.mistaken_resources(*object.pod) : std::vector<error>{};
         const auto pod = vgpualloc::kube::read_snapshot_pod(object, checker.sample.dialects);
         if (!pod || !mistaken.empty()) {
             entry.fail(error_code::malformed,

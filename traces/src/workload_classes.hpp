@@ -9,8 +9,6 @@
 
 #include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
-#include "vgpuformats/cursor.hpp"
-#include "vgpuformats/document.hpp"
 #include "vgputraces/generator.hpp"
 #include "vgputraces/workload_model.hpp"
 #include "vgputraces/workload_nodes.hpp"
@@ -29,7 +27,7 @@ struct duration_model {
 struct workload_class {
     std::string name;
     std::int64_t weight = 0;
-    vgpuformats::document manifest;
+    document manifest;
     duration_model durations; ///< empty: the model's
     /// What is said of the duration: it times a number between these.
     std::optional<std::pair<double, double>> estimate_factor;
@@ -48,10 +46,10 @@ struct class_checker {
 
 inline constexpr std::string_view duration_keys[] = {"duration_s", "mean_duration_s", "duration_quantiles_s"};
 
-[[nodiscard]] duration_model read_duration_model(const vgpuformats::cursor& object);
+[[nodiscard]] duration_model read_duration_model(const cursor& object);
 
 /// Reads one entry of pods.classes. Its manifest is read back: what no dialect reads, or reads as something else than
 /// the short form says, is an error of the entry.
-[[nodiscard]] workload_class read_workload_class(const vgpuformats::cursor& object, const class_checker& checker);
+[[nodiscard]] workload_class read_workload_class(const cursor& object, const class_checker& checker);
 
 } // namespace vgputraces

@@ -20,14 +20,6 @@
 
 namespace vgputraces {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
-using vgpuformats::cursor;
-using vgpuformats::document;
-
 namespace {
 
 constexpr std::string_view format_name = "kubernetes";

@@ -13,11 +13,7 @@ namespace vgputraces {
 
 using vgpualloc::core_percent;
 using vgpualloc::device_registration;
-using vgpualloc::error_code;
 using vgpualloc::hardware_catalog;
-using vgpualloc::mib;
-using vgpuformats::cursor;
-using vgpuformats::document;
 namespace dialects = vgpualloc::dialects;
 
 namespace {

@@ -8,10 +8,7 @@
 
 namespace vgputraces {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
 using vgpualloc::rng;
-using vgpualloc::ticks;
 
 namespace {
 
@@ -24,7 +21,7 @@ std::vector<std::int64_t> weights_of(const workload_model& model) {
 } // namespace
 
 ticks in_ticks(double seconds) {
-    return ticks{static_cast<std::int64_t>(seconds * static_cast<double>(vgpualloc::ticks_per_second.count()) + 0.5)};
+    return ticks{static_cast<std::int64_t>(seconds * static_cast<double>(ticks_per_second.count()) + 0.5)};
 }
 
 void duration_source::fill(const workload_class& of, arrival_row& row) {
@@ -37,7 +34,7 @@ void duration_source::fill(const workload_class& of, arrival_row& row) {
     if (!of.estimate_factor || !row.duration) return;
     const auto [least, most] = *of.estimate_factor;
     // As much as a table of arrivals may say.
-    constexpr std::int64_t estimate_max = table_seconds_max * vgpualloc::ticks_per_second.count();
+    constexpr std::int64_t estimate_max = table_seconds_max * ticks_per_second.count();
     const double wanted = static_cast<double>(row.duration->count()) * (least + (most - least) * place) + 0.5;
     row.estimate = ticks{static_cast<std::int64_t>(std::min(wanted, static_cast<double>(estimate_max)))};
 }
@@ -61,7 +58,7 @@ bool row_source::next(arrival_row& row) {
     row.queue = queues_[number];
     row.priority = model_->classes[number].priority;
     row.arrival = clock_.next();
-    if (row.arrival > limits::last_arrival_s_max * vgpualloc::ticks_per_second) {
+    if (row.arrival > limits::last_arrival_s_max * ticks_per_second) {
         return fail(
             bad_input(error_code::out_of_range, "arrivals", "the last pod comes after 10^12 seconds").at(where_));
     }

@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "draws.hpp"
-#include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/rng.hpp"
-#include "vgpualloc/core/units.hpp"
 #include "vgputraces/arrivals.hpp"
 #include "vgputraces/generator.hpp"
 #include "vgputraces/workload_nodes.hpp"
@@ -30,7 +28,7 @@ struct workload_model {
     duration_model durations;
 };
 
-[[nodiscard]] vgpualloc::ticks in_ticks(double seconds);
+[[nodiscard]] ticks in_ticks(double seconds);
 
 /// Draws how long the rows run and what is said of it. Every stream but that of exponential times draws for every row,
 /// so that the durations of one class shift those of no other.
@@ -51,7 +49,7 @@ private:
 
 /// When there are rows enough, beside workload_model::pod_count.
 struct row_wish {
-    vgpualloc::ticks warm_up{};                 ///< rows that come earlier are not among the count
+    ticks warm_up{};                            ///< rows that come earlier are not among the count
     std::optional<std::int64_t> memory_least{}; ///< that all rows ask for; absent: the count alone says
 };
 
@@ -64,16 +62,16 @@ public:
 
     /// Makes `row` the next one; false at the end, and after a failure.
     [[nodiscard]] bool next(arrival_row& row);
-    [[nodiscard]] const std::optional<vgpualloc::error>& failure() const noexcept { return failure_; }
+    [[nodiscard]] const std::optional<error>& failure() const noexcept { return failure_; }
 
     [[nodiscard]] std::int64_t drawn() const noexcept { return drawn_; }
     [[nodiscard]] std::size_t warm_up_rows() const noexcept { return warm_up_rows_; }
     [[nodiscard]] const std::vector<std::int64_t>& rows_per_class() const noexcept { return rows_per_class_; }
-    [[nodiscard]] vgpualloc::ticks last_arrival() const noexcept { return last_arrival_; }
+    [[nodiscard]] ticks last_arrival() const noexcept { return last_arrival_; }
 
 private:
     [[nodiscard]] bool is_enough();
-    bool fail(vgpualloc::error failure);
+    bool fail(error failure);
 
     const workload_model* model_;
     row_wish wish_;
@@ -88,8 +86,8 @@ private:
     std::int64_t measured_ = 0; ///< of these, after the warm-up
     std::int64_t memory_ = 0;
     std::size_t warm_up_rows_ = 0;
-    vgpualloc::ticks last_arrival_{};
-    std::optional<vgpualloc::error> failure_{};
+    ticks last_arrival_{};
+    std::optional<error> failure_{};
 };
 
 } // namespace vgputraces

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpufacade/columns.hpp"
+#include "vgpufacade/core_names.hpp"
 #include "vgpufacade/simulate.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpusim/study/compare_seeds.hpp"
@@ -34,8 +34,8 @@ using cell_store = vgpusim::result_store<cell_values>;
 /// by two threads at once. Fields of `plan` that name inputs name what the source has. Errors:
 /// seeds or loads that the command line refuses, those of vgpusim::check_lists(), of the inputs and of the replays;
 /// stopped.
-[[nodiscard]] vgpualloc::expected<table> run_experiment(const vgpuformats::input_source& source,
-                                                        const vgpusim::experiment& plan, std::size_t jobs,
-                                                        const cell_store& store = {}, const progress& follow = {});
+[[nodiscard]] expected<table> run_experiment(const vgpuformats::input_source& source, const vgpusim::experiment& plan,
+                                             std::size_t jobs, const cell_store& store = {},
+                                             const progress& follow = {});
 
 } // namespace vgpufacade

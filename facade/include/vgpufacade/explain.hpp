@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "vgpualloc/compat/all.hpp"
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/explain/words.hpp"
+#include "vgpufacade/core_names.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
 #include "vgpusim/workload/seed.hpp"
@@ -36,9 +35,7 @@ struct answer_sinks {
 
 /// Explains one pod after the other. Returns the errors of those that cannot be explained. Errors: those of the inputs;
 /// a pod, node or policy that is not known; stopped, after which what the sinks have got is a part of the answer.
-[[nodiscard]] vgpualloc::expected<std::vector<vgpualloc::error>> explain(explain_question question,
-                                                                         const vgpuformats::input_source& source,
-                                                                         const answer_sinks& sinks,
-                                                                         const vgpualloc::stop_signal& stop = {});
+[[nodiscard]] expected<std::vector<error>> explain(explain_question question, const vgpuformats::input_source& source,
+                                                   const answer_sinks& sinks, const stop_signal& stop = {});
 
 } // namespace vgpufacade

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/stop.hpp"
+#include "vgpufacade/core_names.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpuops/whatif/moves.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
@@ -29,7 +28,7 @@ struct plan_question {
 };
 
 /// Errors: those of the inputs; no question or more than one; a pod that is not known or does not wait; stopped.
-[[nodiscard]] vgpualloc::expected<vgpuops::whatif::moves_answer>
-plan_moves(plan_question question, const vgpuformats::input_source& source, const vgpualloc::stop_signal& stop = {});
+[[nodiscard]] expected<vgpuops::whatif::moves_answer>
+plan_moves(plan_question question, const vgpuformats::input_source& source, const stop_signal& stop = {});
 
 } // namespace vgpufacade

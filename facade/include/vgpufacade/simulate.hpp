@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpufacade/columns.hpp"
+#include "vgpufacade/core_names.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/run.hpp"
@@ -26,14 +26,13 @@ struct simulate_options {
     bool bound = false;                            ///< also bound what any policy could have served
     /// Policies and a discipline as objects, for the run and not for its baseline; `config.policy` and
     /// `config.discipline` are then the names that outputs show.
-    std::function<vgpualloc::expected<vgpusim::policies_of_run>(const vgpualloc::policy_parameters&)> make_policies{};
+    std::function<expected<vgpusim::policies_of_run>(const vgpualloc::policy_parameters&)> make_policies{};
     std::function<std::unique_ptr<vgpusim::discipline>()> make_discipline{};
 };
 
 /// Options by name as the command line has them: the keys of docs/formats.md, and "bound", "true" or "false". Errors:
 /// those of vgpusim::set_key().
-[[nodiscard]] vgpualloc::expected<void> set_option(simulate_options& options, std::string_view name,
-                                                   std::string_view value);
+[[nodiscard]] expected<void> set_option(simulate_options& options, std::string_view name, std::string_view value);
 
 /// How a caller follows a simulation and ends it.
 struct progress {
@@ -61,7 +60,7 @@ public:
     /// trace.json where there are such, the same in baseline/, and last report.html.
     [[nodiscard]] vgpusim::named_texts files() const;
     /// The same for a caller that may want an end: error stopped.
-    [[nodiscard]] vgpualloc::expected<vgpusim::named_texts> files(const progress& follow) const;
+    [[nodiscard]] expected<vgpusim::named_texts> files(const progress& follow) const;
     /// The text of summary.json.
     [[nodiscard]] std::string summary_json() const;
 
@@ -86,14 +85,14 @@ public:
     /// Reads the inputs of the run. Errors: those of the inputs and of keys that do not go together; unsupported for
     /// bounds in a build without a solver; stopped. The source must outlive the preparation, and run() where there is a
     /// baseline, which reads its inputs again.
-    [[nodiscard]] static vgpualloc::expected<prepared_simulation>
-    prepare(const vgpuformats::input_source& source, simulate_options options, const progress& follow = {});
+    [[nodiscard]] static expected<prepared_simulation> prepare(const vgpuformats::input_source& source,
+                                                               simulate_options options, const progress& follow = {});
 
     [[nodiscard]] const vgpusim::loaded_input& input() const noexcept { return loaded_; }
     /// The names of the outcome's files.
     [[nodiscard]] std::vector<std::string> file_names() const;
     /// Errors: those of the replay, of the bounds and of the baseline's inputs; stopped.
-    [[nodiscard]] vgpualloc::expected<simulation_outcome> run(const progress& follow = {}) &&;
+    [[nodiscard]] expected<simulation_outcome> run(const progress& follow = {}) &&;
 
 private:
     friend class stepper;
@@ -107,7 +106,7 @@ private:
 
 /// Reads, replays and sums up. Any number of threads may call it at once; nothing is shared between calls but what the
 /// caller shares. Errors: those of both parts.
-[[nodiscard]] vgpualloc::expected<simulation_outcome> simulate(const vgpuformats::input_source& source,
-                                                               simulate_options options, const progress& follow = {});
+[[nodiscard]] expected<simulation_outcome> simulate(const vgpuformats::input_source& source, simulate_options options,
+                                                    const progress& follow = {});
 
 } // namespace vgpufacade

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpufacade/simulate.hpp"
@@ -28,7 +27,7 @@ class stepper {
 public:
     /// Makes the run, without bounds and without a baseline. Errors: those of the replay; unsupported for options with
     /// a discipline of their own, bounds or a baseline, and for moves of pods.
-    [[nodiscard]] static vgpualloc::expected<stepper> begin(prepared_simulation prepared);
+    [[nodiscard]] static expected<stepper> begin(prepared_simulation prepared);
     stepper(stepper&&) noexcept;
     stepper& operator=(stepper&&) noexcept;
     ~stepper();
@@ -50,7 +49,7 @@ public:
     [[nodiscard]] const vgpusim::simulation_input& input() const noexcept;
 
     /// What has become of the run. Jobs that nobody has decided are left.
-    [[nodiscard]] vgpualloc::expected<simulation_outcome> end() &&;
+    [[nodiscard]] expected<simulation_outcome> end() &&;
 
 private:
     struct state;

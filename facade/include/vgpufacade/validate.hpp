@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/explain/validate.hpp"
+#include "vgpufacade/core_names.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
 
@@ -29,9 +28,8 @@ struct validation {
 
 /// Checks objects and configurations. What is wrong with an object is in its report. Errors: those of inputs that
 /// cannot be read at all; no input; stopped.
-[[nodiscard]] vgpualloc::expected<validation> validate(const validate_question& question,
-                                                       const vgpuformats::input_source& source,
-                                                       const vgpualloc::stop_signal& stop = {});
+[[nodiscard]] expected<validation> validate(const validate_question& question, const vgpuformats::input_source& source,
+                                            const stop_signal& stop = {});
 
 /// The reports as text and as JSON.
 [[nodiscard]] std::string validation_text(const validation& result);

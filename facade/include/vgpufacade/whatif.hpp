@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/stop.hpp"
+#include "vgpufacade/core_names.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpuops/whatif/answer.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
@@ -28,7 +27,7 @@ struct whatif_question {
 
 /// Errors: those of the inputs and of changes that cannot be read; those of vgpuops::whatif::answer_of();
 /// stopped.
-[[nodiscard]] vgpualloc::expected<vgpuops::whatif::answer>
-whatif(whatif_question question, const vgpuformats::input_source& source, const vgpualloc::stop_signal& stop = {});
+[[nodiscard]] expected<vgpuops::whatif::answer>
+whatif(whatif_question question, const vgpuformats::input_source& source, const stop_signal& stop = {});
 
 } // namespace vgpufacade

@@ -10,11 +10,7 @@
 
 namespace vgpuops::decisions {
 
-using vgpualloc::device_index;
-using vgpualloc::expected;
 using vgpualloc::live_cluster;
-using vgpualloc::node_index;
-using vgpualloc::unexpected;
 
 namespace {
 

@@ -5,22 +5,18 @@
 
 #include <fmt/format.h>
 
-#include "vgpualloc/core/printable.hpp"
 #include "vgpualloc/version.hpp"
-#include "vgpuformats/document.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuops/decisions/answer.hpp"
 
 namespace vgpuops::decisions {
-
-using vgpuformats::document;
 
 namespace {
 
 constexpr std::size_t differences_shown_max = 20;
 
 /// Names and texts are somebody else's: each line is made one that a terminal may show.
-void add_line(std::string& text, std::string_view line) { text += vgpualloc::printable(line) + "\n"; }
+void add_line(std::string& text, std::string_view line) { text += printable(line) + "\n"; }
 
 std::string count_of(std::int64_t count, std::string_view one, std::string_view several) {
     return fmt::format("{} {}", count, count == 1 ? one : several);

@@ -11,15 +11,9 @@
 
 namespace vgpuops::decisions {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
 using vgpualloc::live_cluster;
 using vgpualloc::live_pod_state;
-using vgpualloc::node_index;
 using vgpualloc::node_opinion;
-using vgpualloc::rejection_code;
-using vgpualloc::unexpected;
 
 namespace {
 

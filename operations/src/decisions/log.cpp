@@ -7,18 +7,12 @@
 #include <optional>
 #include <utility>
 
-#include "vgpualloc/model/rejection.hpp"
 #include "vgpuformats/cursor.hpp"
 #include "vgpuformats/json.hpp"
 
 namespace vgpuops::decisions {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
 using vgpuformats::cursor;
-using vgpuformats::document;
 
 namespace {
 
@@ -114,7 +108,7 @@ void read_refusal(const cursor& line, log_event& to) {
     for (const auto& [reason, nodes] : line.at("reasons").entries()) {
         bool is_known = false;
         for (std::size_t code = 1; code < vgpualloc::rejection_code_count; ++code) {
-            is_known = is_known || reason == to_string(static_cast<vgpualloc::rejection_code>(code));
+            is_known = is_known || reason == to_string(static_cast<rejection_code>(code));
         }
         if (!is_known) nodes.fail(error_code::unknown_name, "a reason for which a node refuses");
         to.reasons.emplace(reason, nodes.integer({.least = 1, .most = largest}));

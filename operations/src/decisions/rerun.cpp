@@ -8,10 +8,8 @@
 
 namespace vgpuops::decisions {
 
-using vgpualloc::expected;
 using vgpualloc::live_cluster;
 using vgpualloc::live_pod_state;
-using vgpualloc::unexpected;
 namespace kube = vgpualloc::kube;
 
 namespace {
@@ -243,7 +241,7 @@ void rerun::call(const log_event& event, const live_cluster& live) {
         known->second.decided.reset();
         return;
     case event_kind::suspend:
-        if (cluster_->suspend(event.uid).code == vgpualloc::rejection_code::none) suspended_.insert(event.uid);
+        if (cluster_->suspend(event.uid).code == rejection_code::none) suspended_.insert(event.uid);
         return;
     case event_kind::resume:
         static_cast<void>(cluster_->resume(event.uid)); // of a pod that waits here there is nothing to resume

@@ -16,12 +16,8 @@
 namespace vgpuops::snapshots {
 
 namespace kube = vgpualloc::kube;
-using vgpualloc::device_index;
 using vgpualloc::device_share;
 using vgpualloc::device_state;
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::node_index;
 
 namespace {
 
@@ -82,7 +78,7 @@ private:
         if (position == known.end()) return; // could not be read, which is a warning of the snapshot
         const auto d = static_cast<std::size_t>(std::distance(known.begin(), position));
         const auto& spec = state_->nodes().spec_of(where, device_index{d});
-        if (spec.mode->why_not(spec, {}, share.part).code == vgpualloc::rejection_code::mode_not_offered) return;
+        if (spec.mode->why_not(spec, {}, share.part).code == rejection_code::mode_not_offered) return;
         states_[where.at()][d] = spec.mode->with(spec, states_[where.at()][d], share.part);
         shares_[where.at()][d].push_back(share.part);
     }
@@ -244,7 +240,7 @@ private:
             const std::string name = again.bound[i].pod.full_name();
             if (!written.contains(name)) continue;
             const auto& before = booking_of(*bound.at(name));
-            const auto& after = again.book->booking_of(vgpualloc::pod_id{i});
+            const auto& after = again.book->booking_of(pod_id{i});
             if (before.where == after.where && before.tags == after.tags) {
                 ++result_.written_back;
                 continue;
@@ -255,7 +251,7 @@ private:
     }
 
     [[nodiscard]] const vgpualloc::booking& booking_of(const kube::bound_pod& pod) const {
-        return state_->book->booking_of(vgpualloc::pod_id{&pod - state_->bound.data()});
+        return state_->book->booking_of(pod_id{&pod - state_->bound.data()});
     }
 
     [[nodiscard]] static std::string shares_of(const kube::snapshot& state, const vgpualloc::booking& booked) {

@@ -4,15 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "vgpualloc/core/printable.hpp"
 #include "vgpualloc/explain/words.hpp"
-#include "vgpuformats/document.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuops/snapshot/audit.hpp"
 
 namespace vgpuops::snapshots {
 
-using vgpuformats::document;
 namespace kube = vgpualloc::kube;
 
 namespace {
@@ -24,7 +21,7 @@ std::string counted(std::int64_t count, std::string_view noun) {
 
 std::string instance_words(const device_use& use) {
     std::string list;
-    for (const auto& [name, count] : use.instances) list += vgpualloc::printable(fmt::format(", {} x {}", count, name));
+    for (const auto& [name, count] : use.instances) list += printable(fmt::format(", {} x {}", count, name));
     return list;
 }
 
@@ -41,7 +38,7 @@ document use_json(const device_use& use) {
                           {"instances", document::map_of(use.instances)}});
 }
 
-document error_json(const vgpualloc::error& problem) {
+document error_json(const error& problem) {
     return document::map({{"where", problem.where},
                           {"field", problem.field},
                           {"value", problem.value},

@@ -14,8 +14,6 @@
 namespace vgpuops::snapshots {
 
 namespace kube = vgpualloc::kube;
-using vgpualloc::device_index;
-using vgpualloc::node_index;
 
 namespace {
 
@@ -121,9 +119,7 @@ std::string decided_otherwise(kube::snapshot& before, kube::snapshot& after) {
     };
     if (sizes(before) != sizes(after)) return "the number of pods";
     for (std::size_t i = 0; i < before.bound.size(); ++i) {
-        const auto place = [i](const kube::snapshot& state) {
-            return state.book->booking_of(vgpualloc::pod_id{i}).where;
-        };
+        const auto place = [i](const kube::snapshot& state) { return state.book->booking_of(pod_id{i}).where; };
         if (place(before) != place(after)) return "where pod " + std::to_string(i) + " of those that run is";
     }
     for (const char* const policy : {"fgd", "binpack", "spread"}) {

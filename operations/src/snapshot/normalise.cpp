@@ -15,10 +15,6 @@
 namespace vgpuops::snapshots {
 
 namespace kube = vgpualloc::kube;
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
 using vgpuformats::value_kind;
 
 namespace {

@@ -7,12 +7,10 @@
 
 #include "hardware_words.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
-#include "vgpuformats/document.hpp"
+#include "vgpuops/core_names.hpp"
 #include "vgpuops/snapshot/pseudonyms.hpp"
 
 namespace vgpuops::snapshots {
-
-using vgpuformats::document;
 
 /// A member that is not there stays away; one of a shape that nothing reads is hidden.
 class renamer {

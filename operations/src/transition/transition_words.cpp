@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "vgpuformats/json.hpp"
+#include "vgpuops/core_names.hpp"
 
 namespace vgpuops::transitions {
 
 namespace plan = vgpualloc::plan;
 using vgpualloc::mig_slot;
-using vgpuformats::document;
 
 namespace {
 

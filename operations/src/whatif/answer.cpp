@@ -23,11 +23,6 @@ namespace vgpuops::whatif {
 
 namespace kube = vgpualloc::kube;
 namespace explaining = vgpualloc::explaining;
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::node_index;
-using vgpualloc::unexpected;
 
 namespace {
 
@@ -40,7 +35,7 @@ struct scorers {
 /// What is added asks for, and how often; of a DaemonSet once.
 std::vector<vgpualloc::counted_request> added_requests(const kube::snapshot& state, const question& asked) {
     std::vector<vgpualloc::counted_request> requests;
-    vgpualloc::stop_signal stop = asked.stop;
+    stop_signal stop = asked.stop;
     for (const kube::manifest& object : asked.wanted.added_pods) {
         if (stop.poll()) break;
         if (!object.pod) continue;
@@ -112,10 +107,10 @@ public:
         if (!evicted) return unexpected(evicted.error());
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
         queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods, asked_->stop);
-        if (asked_->stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
+        if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
         if (!asked_->find_kind.empty()) find(looked_for);
         place();
-        if (asked_->stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
+        if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
         result_.after = figures();
         std::vector<const kube::snapshot_pod*> pods;
         for (const queued_pods& entry : queue_.pods) pods.push_back(&entry.pod);
@@ -134,7 +129,7 @@ private:
         return unexpected(where.error());
     }
 
-    [[nodiscard]] vgpualloc::pod_id first_id() const { return vgpualloc::pod_id{state_->bound.size()}; }
+    [[nodiscard]] pod_id first_id() const { return pod_id{state_->bound.size()}; }
 
     void find(const node_kind& kind) {
         kind_answer answered{.kind = asked_->find_kind,
@@ -167,7 +162,7 @@ private:
             refusals_.emplace(pod.request, words ? classes_of(*words) : std::vector<explaining::refusing_nodes>{});
         };
         queue_outcome outcome = place_all(*state_, decider_, queue_, first_id(), note_refusal, asked_->stop);
-        vgpualloc::stop_signal stop = asked_->stop;
+        stop_signal stop = asked_->stop;
         result_.placed = outcome.placed;
         result_.refused = outcome.refused;
         for (std::size_t i = 0; i < queue_.pods.size() && !stop.poll(); ++i) {
@@ -253,7 +248,7 @@ private:
         const auto services = state_->book->services(where);
         const vgpualloc::host_facts& host = state_->nodes().nodes[where.at()].host;
         for (std::size_t d = 0; d < states.size(); ++d) {
-            const auto& spec = state_->nodes().spec_of(where, vgpualloc::device_index{d});
+            const auto& spec = state_->nodes().spec_of(where, device_index{d});
             ++to.devices;
             if (services[d] != vgpualloc::service_state::in_service || !host.ready || host.unschedulable)
                 ++to.out_of_service;
@@ -361,7 +356,7 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     auto templates = take_templates(*state, asked);
     if (!templates) return unexpected(templates.error());
     auto chosen = make_scorers(*state, asked);
-    if (asked.stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
+    if (asked.stop.raised()) return unexpected(stop_signal::stopped());
     if (!chosen) return unexpected(std::move(chosen).error());
     return questioner{*state, objects, asked, *std::move(templates), *std::move(chosen)}.run();
 }

@@ -5,14 +5,12 @@
 #include <fmt/format.h>
 
 #include "placement_words.hpp"
-#include "vgpuformats/document.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuops/whatif/answer.hpp"
 #include "vgpuops/whatif/idle_words.hpp"
 
 namespace vgpuops::whatif {
 
-using vgpuformats::document;
 namespace explaining = vgpualloc::explaining;
 
 namespace {

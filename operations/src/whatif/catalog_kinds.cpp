@@ -17,11 +17,6 @@
 namespace vgpuops::whatif {
 
 namespace kube = vgpualloc::kube;
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-using vgpuformats::document;
 
 namespace {
 

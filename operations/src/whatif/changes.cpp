@@ -17,14 +17,7 @@
 namespace vgpuops::whatif {
 
 namespace kube = vgpualloc::kube;
-using vgpualloc::device_index;
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
 using vgpualloc::node;
-using vgpualloc::node_index;
-using vgpualloc::pod_id;
-using vgpualloc::unexpected;
 
 namespace {
 

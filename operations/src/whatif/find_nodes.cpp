@@ -8,7 +8,6 @@
 namespace vgpuops::whatif {
 
 namespace kube = vgpualloc::kube;
-using vgpualloc::rejection_code;
 using vgpualloc::trial;
 
 namespace {
@@ -16,7 +15,7 @@ namespace {
 class searcher {
 public:
     searcher(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue, const node_kind& kind,
-             vgpualloc::pod_id first_id, const vgpualloc::stop_signal& stop)
+             pod_id first_id, const stop_signal& stop)
         : state_{&state}, decider_{&decider}, queue_{&queue}, kind_{&kind}, first_id_{first_id}, stop_{stop} {}
 
     [[nodiscard]] nodes_found run() {
@@ -128,15 +127,15 @@ private:
     vgpualloc::allocator* decider_;
     const pod_queue* queue_;
     const node_kind* kind_;
-    vgpualloc::pod_id first_id_;
-    vgpualloc::stop_signal stop_;
+    pod_id first_id_;
+    stop_signal stop_;
     nodes_found result_;
 };
 
 } // namespace
 
 nodes_found find_nodes(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue,
-                       const node_kind& kind, vgpualloc::pod_id first_id, const vgpualloc::stop_signal& stop) {
+                       const node_kind& kind, pod_id first_id, const stop_signal& stop) {
     return searcher{state, decider, queue, kind, first_id, stop}.run();
 }
 

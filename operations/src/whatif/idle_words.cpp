@@ -10,7 +10,6 @@
 namespace vgpuops::whatif {
 
 using vgpualloc::idle_parts;
-using vgpuformats::document;
 
 namespace {
 

@@ -16,9 +16,6 @@ namespace vgpuops::whatif {
 namespace explaining = vgpualloc::explaining;
 namespace kube = vgpualloc::kube;
 namespace plan = vgpualloc::plan;
-using vgpualloc::expected;
-using vgpualloc::pod_id;
-using vgpualloc::unexpected;
 
 namespace {
 

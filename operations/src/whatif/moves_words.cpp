@@ -8,7 +8,6 @@
 
 namespace vgpuops::whatif {
 
-using vgpuformats::document;
 namespace plan = vgpualloc::plan;
 
 namespace {

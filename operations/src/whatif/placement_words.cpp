@@ -3,14 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "vgpualloc/core/printable.hpp"
 #include "vgpualloc/explain/part_words.hpp"
 
 namespace vgpuops::whatif {
 
 namespace explaining = vgpualloc::explaining;
 
-void add_line(std::string& text, std::string_view line) { text += vgpualloc::printable(line) + "\n"; }
+void add_line(std::string& text, std::string_view line) { text += printable(line) + "\n"; }
 
 void add_not_considered(const std::vector<std::string>& rules, std::string& text) {
     text += "\n";
@@ -18,7 +17,7 @@ void add_not_considered(const std::vector<std::string>& rules, std::string& text
     for (const std::string& rule : rules) add_line(text, "  " + rule);
 }
 
-void add_warnings(const std::vector<vgpualloc::error>& warnings, std::string& text) {
+void add_warnings(const std::vector<error>& warnings, std::string& text) {
     if (warnings.empty()) return;
     text += "\n";
     add_line(text, fmt::format("warnings of the cluster ({}):", warnings.size()));

@@ -16,7 +16,7 @@ void add_line(std::string& text, std::string_view line);
 void add_not_considered(const std::vector<std::string>& rules, std::string& text);
 
 /// The warnings of a cluster, those of one kind shortened.
-void add_warnings(const std::vector<vgpualloc::error>& warnings, std::string& text);
+void add_warnings(const std::vector<error>& warnings, std::string& text);
 
 /// "GPU-a1 slice 3000 MiB, compute not limited; GPU-a2 …", or "no device".
 [[nodiscard]] std::string share_words(const std::vector<vgpualloc::explaining::explained_share>& shares);

@@ -18,9 +18,6 @@
 namespace vgpuops::whatif {
 
 namespace kube = vgpualloc::kube;
-using vgpualloc::error;
-using vgpualloc::node_index;
-using vgpualloc::pod_id;
 
 std::string_view to_string(pod_origin origin) noexcept {
     constexpr std::array<std::string_view, 3> names{"waits", "evicted", "added"};
@@ -63,8 +60,7 @@ void stay_on(const std::string& node, vgpualloc::pod_request& request) {
 
 class queue_maker {
 public:
-    queue_maker(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                const vgpualloc::stop_signal& stop)
+    queue_maker(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const stop_signal& stop)
         : state_{&state}, objects_{&objects}, stop_{stop} {
         read_objects(objects);
     }
@@ -183,7 +179,7 @@ private:
 
     const kube::snapshot* state_;
     const std::vector<kube::manifest>* objects_;
-    vgpualloc::stop_signal stop_;
+    stop_signal stop_;
     std::map<std::string, const kube::manifest*> by_name_;
     std::map<std::string, std::int64_t> priorities_; ///< by class
     std::map<std::string, std::int64_t> minimum_;    ///< by gang, where it is said
@@ -195,7 +191,7 @@ private:
 class placer {
 public:
     placer(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue, pod_id first_id,
-           const std::function<void(std::size_t)>& on_refusal, const vgpualloc::stop_signal& stop)
+           const std::function<void(std::size_t)>& on_refusal, const stop_signal& stop)
         : state_{&state}, decider_{&decider}, queue_{&queue}, on_refusal_{&on_refusal}, next_id_{first_id.value()},
           stop_{stop} {
         result_.entries.resize(queue.pods.size());
@@ -263,7 +259,7 @@ private:
         for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
             if (!state_->book->is_present(node_index{n})) continue;
             const auto decision = decider_->ask_node(node_index{n}, entry.pod.request);
-            if (decision.answer.code == vgpualloc::rejection_code::none) book(entry, decision.where, outcome);
+            if (decision.answer.code == rejection_code::none) book(entry, decision.where, outcome);
         }
     }
 
@@ -283,7 +279,7 @@ private:
     const pod_queue* queue_;
     const std::function<void(std::size_t)>* on_refusal_;
     std::uint32_t next_id_;
-    vgpualloc::stop_signal stop_;
+    stop_signal stop_;
     queue_outcome result_;
 };
 
@@ -291,7 +287,7 @@ private:
 
 pod_queue make_queue(const kube::snapshot& state, const std::vector<std::string>& node_names,
                      const std::vector<kube::manifest>& objects, const std::vector<pod_id>& evicted,
-                     const std::vector<kube::manifest>& added, const vgpualloc::stop_signal& stop) {
+                     const std::vector<kube::manifest>& added, const stop_signal& stop) {
     queue_maker maker{state, objects, stop};
     maker.add_evicted(evicted, node_names);
     maker.add_waiting();
@@ -300,7 +296,7 @@ pod_queue make_queue(const kube::snapshot& state, const std::vector<std::string>
 }
 
 queue_outcome place_all(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue, pod_id first_id,
-                        const std::function<void(std::size_t)>& on_refusal, const vgpualloc::stop_signal& stop) {
+                        const std::function<void(std::size_t)>& on_refusal, const stop_signal& stop) {
     return placer{state, decider, queue, first_id, on_refusal, stop}.run();
 }
 

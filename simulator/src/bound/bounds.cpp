@@ -15,11 +15,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::milli_gpu;
-using vgpualloc::unexpected;
 using vgpualloc::plan::lp_solver;
 using vgpualloc::plan::packing_demand;
 using vgpualloc::plan::packing_objective;
@@ -59,7 +54,7 @@ public:
         return result;
     }
 
-    [[nodiscard]] milli_gpu total() const { return vgpualloc::whole_gpu * device_count(input_.nodes); }
+    [[nodiscard]] milli_gpu total() const { return whole_gpu * device_count(input_.nodes); }
 
 private:
     /// Only the memory where every request asks for as much compute.
@@ -149,10 +144,9 @@ error no_summary(const std::string& path, std::string field) {
 }
 
 /// The number at gpu.KEY or pods.KEY of a summary.
-expected<std::int64_t> number_in(const vgpuformats::document& summary, const std::string& path, const char* group,
-                                 const char* key) {
-    const vgpuformats::document* part = summary.find(group);
-    const vgpuformats::document* value = part == nullptr ? nullptr : part->find(key);
+expected<std::int64_t> number_in(const document& summary, const std::string& path, const char* group, const char* key) {
+    const document* part = summary.find(group);
+    const document* value = part == nullptr ? nullptr : part->find(key);
     const auto number = value == nullptr ? std::nullopt : value->integer();
     if (!number) return unexpected(no_summary(path, fmt::format("{}.{}", group, key)));
     return *number;
@@ -166,7 +160,7 @@ expected<bound_figures> bounds_of(const loaded_input& loaded, const bound_questi
     bound_figures figures{.solver = std::string{solver.name()}, .total_milli = solve.total().count()};
     wide_requested_units arrived;
     for (const arriving_pod& pod : input.pods) arrived += input.requested[pod.request];
-    figures.arrived_milli = static_cast<double>(arrived.larger()) * static_cast<double>(vgpualloc::whole_gpu.count()) /
+    figures.arrived_milli = static_cast<double>(arrived.larger()) * static_cast<double>(whole_gpu.count()) /
                             static_cast<double>(input.requested.whole());
     figures.pods_leave =
         std::ranges::any_of(input.pods, [](const arriving_pod& pod) { return pod.duration.has_value(); });
@@ -214,7 +208,7 @@ std::size_t placed_before_first_failure(const run_record& record) {
 
 achieved_amount achieved_by(const run_record& record, const simulation_input& input) {
     const std::int64_t units = record.pods_leave ? record.result.served_peak : record.last.served.larger();
-    const double milli = static_cast<double>(units) * static_cast<double>(vgpualloc::whole_gpu.count()) /
+    const double milli = static_cast<double>(units) * static_cast<double>(whole_gpu.count()) /
                          static_cast<double>(record.requested_whole);
     achieved_amount result{.policy = record.config.policy, .milli = milli};
     if (!record.pods_leave) return result;
@@ -228,7 +222,7 @@ expected<achieved_amount> achieved_in(std::string_view text, const std::string& 
                                       const bound_figures& figures) {
     const auto summary = vgpuformats::parse_json(text, path);
     if (!summary) return unexpected(summary.error());
-    const vgpuformats::document* policy = summary->find("policy");
+    const document* policy = summary->find("policy");
     if (policy == nullptr || !policy->is_text()) return unexpected(no_summary(path, "policy"));
     const std::tuple<const char*, const char*, std::int64_t> equal[] = {
         {"gpu", "total_milli", figures.total_milli},

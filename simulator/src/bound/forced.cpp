@@ -10,9 +10,6 @@
 namespace vgpusim {
 
 using vgpualloc::device_request;
-using vgpualloc::milli_gpu;
-using vgpualloc::pod_request;
-using vgpualloc::rejection_code;
 using vgpualloc::service_state;
 
 namespace {

@@ -16,8 +16,6 @@ namespace vgpusim {
 using vgpualloc::device_request;
 using vgpualloc::device_spec;
 using vgpualloc::partition;
-using vgpualloc::pod_request;
-using vgpualloc::ticks;
 
 namespace {
 
@@ -45,8 +43,7 @@ amounts of_part(const device_spec& device, const partition& part) {
 
 /// What one device's worth of the request takes on that kind of device; nothing if it cannot serve it.
 std::optional<amounts> taken_on(const device_spec& device, const device_request& request) {
-    if (vgpualloc::why_not(device, {}, vgpualloc::service_state::in_service, request).code !=
-        vgpualloc::rejection_code::none) {
+    if (vgpualloc::why_not(device, {}, vgpualloc::service_state::in_service, request).code != rejection_code::none) {
         return std::nullopt;
     }
     std::vector<partition> parts;

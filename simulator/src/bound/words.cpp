@@ -6,14 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "vgpualloc/core/printable.hpp"
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
 
 namespace vgpusim {
 
 using vgpualloc::plan::lp_status;
-using vgpuformats::document;
 
 namespace {
 
@@ -50,8 +48,8 @@ std::string percent(double ratio) { return fmt::format("{:.2f} %", 100.0 * ratio
 
 /// "97.61 % of all GPUs (achieved 98.7 % of it)".
 std::string amount_words(const bound_figures& figures, lp_status status, double milli) {
-    std::string text = fmt::format("at most {} of {} GPUs", percent(of_all(figures, milli)),
-                                   figures.total_milli / vgpualloc::whole_gpu.count());
+    std::string text =
+        fmt::format("at most {} of {} GPUs", percent(of_all(figures, milli)), figures.total_milli / whole_gpu.count());
     if (status == lp_status::limit) text += ", where the search was ended";
     if (figures.achieved) text += fmt::format("; achieved {} of that", percent(achieved_of(figures, milli)));
     return text;
@@ -79,7 +77,7 @@ void add_pool(std::string& text, const bound_figures& figures) {
     };
     line("pool", pool.accepted);
     if (figures.achieved && figures.achieved->accepted) {
-        line(vgpualloc::printable(figures.achieved->policy), *figures.achieved->accepted);
+        line(printable(figures.achieved->policy), *figures.achieved->accepted);
     }
     text +=
         "                 The pool is a reference and no bound on the number of pods: it accepts large pods where a "
@@ -153,9 +151,8 @@ std::string bound_words(const bound_figures& figures) {
     line("arrived", fmt::format("pods that ask for {} of all GPUs{}", percent(of_all(figures, figures.arrived_milli)),
                                 figures.pods_leave ? "; they leave: amounts are those of any one moment" : ""));
     if (figures.achieved) {
-        line("achieved",
-             fmt::format("{} of all GPUs by {}{}", percent(of_all(figures, figures.achieved->milli)),
-                         vgpualloc::printable(figures.achieved->policy), figures.pods_leave ? ", at the peak" : ""));
+        line("achieved", fmt::format("{} of all GPUs by {}{}", percent(of_all(figures, figures.achieved->milli)),
+                                     printable(figures.achieved->policy), figures.pods_leave ? ", at the peak" : ""));
     }
     line("any policy", amount_words(figures, figures.configuration.status, figures.configuration.amount));
     if (figures.work_conserving) line("work-conserving", forced_words(figures, *figures.work_conserving));

@@ -9,9 +9,9 @@ namespace vgpusim {
 static_assert(std::ranges::equal(all_disciplines, discipline_names, {}, &discipline_entry::name),
               "what the setting takes is what there is");
 
-vgpualloc::expected<const discipline_entry*> find_discipline(std::string_view name) {
+expected<const discipline_entry*> find_discipline(std::string_view name) {
     const auto entry = std::ranges::find(all_disciplines, name, &discipline_entry::name);
-    if (entry == all_disciplines.end()) return vgpualloc::unexpected(unknown_discipline(name));
+    if (entry == all_disciplines.end()) return unexpected(unknown_discipline(name));
     return &*entry;
 }
 

@@ -8,8 +8,6 @@
 namespace vgpusim {
 
 using vgpualloc::ledger;
-using vgpualloc::node_index;
-using vgpualloc::pod_id;
 
 namespace {
 
@@ -25,7 +23,7 @@ void autoscaler::on_arrival(std::uint32_t job, scheduling_context& run) {
     rules_->on_arrival(job, run);
 }
 
-void autoscaler::on_start(std::uint32_t pod, vgpualloc::ticks planned_end, scheduling_context& run) {
+void autoscaler::on_start(std::uint32_t pod, ticks planned_end, scheduling_context& run) {
     std::erase(waiting_, run.jobs().job_of(pod));
     rules_->on_start(pod, planned_end, run);
 }

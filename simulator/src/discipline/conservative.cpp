@@ -12,13 +12,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::expected;
-using vgpualloc::node_index;
-using vgpualloc::pod_id;
-using vgpualloc::pod_request;
-using vgpualloc::rejection_code;
-using vgpualloc::ticks;
-
 namespace {
 
 /// How many whole devices the pod takes.
@@ -73,17 +66,16 @@ expected<void> conservative::check(const simulation_input& input, const vgpuallo
             if (request.containers.empty() || std::ranges::all_of(kinds, is_served) ||
                 std::ranges::none_of(kinds, is_served))
                 continue;
-            return vgpualloc::unexpected(
-                bad_value(vgpualloc::error_code::unsupported, "discipline", "conservative",
-                          "easy, or nodes of which all devices serve a pod or none: a plan counts "
-                          "the devices of a node"));
+            return unexpected(bad_value(error_code::unsupported, "discipline", "conservative",
+                                        "easy, or nodes of which all devices serve a pod or none: a plan counts "
+                                        "the devices of a node"));
         }
         const bool counted = takes_any_device(request) &&
                              (request.containers.empty() || takes_whole_devices(request.containers.front(), nodes));
         if (counted) continue;
         const std::string name = i < input.request_names.size() ? " (class " + input.request_names[i] + ")" : "";
-        return vgpualloc::unexpected(
-            bad_value(vgpualloc::error_code::unsupported, "discipline", "conservative",
+        return unexpected(
+            bad_value(error_code::unsupported, "discipline", "conservative",
                       "easy, or pods that all take whole devices, in one container: a plan counts devices" + name));
     }
     return {};

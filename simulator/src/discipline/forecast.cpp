@@ -11,14 +11,8 @@
 
 namespace vgpusim {
 
-using vgpualloc::device_index;
 using vgpualloc::device_request;
-using vgpualloc::node_index;
 using vgpualloc::placement;
-using vgpualloc::pod_id;
-using vgpualloc::pod_request;
-using vgpualloc::rejection_code;
-using vgpualloc::ticks;
 
 namespace {
 

@@ -4,8 +4,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::ticks;
-
 namespace {
 
 /// The end of a span; for ever if the sum is beyond all times.

@@ -8,10 +8,8 @@ namespace vgpusim {
 
 using vgpualloc::device_request;
 using vgpualloc::ledger;
-using vgpualloc::node_index;
-using vgpualloc::rejection_code;
 
-freed_nodes::asker freed_nodes::enter(const vgpualloc::pod_request& request) {
+freed_nodes::asker freed_nodes::enter(const pod_request& request) {
     asker asking{.request = &request, .containers = {}};
     for (const device_request& container : request.containers) {
         if (container.count == 0) continue;
@@ -58,7 +56,7 @@ bool freed_nodes::is_served(known_container& known, node_index where, const ledg
 }
 
 bool freed_nodes::may_fit(const asker& asking, std::size_t& read, const ledger& book) {
-    const vgpualloc::pod_request& request = *asking.request;
+    const pod_request& request = *asking.request;
     for (; read < ends_.size(); ++read) {
         const node_index where = ends_[read];
         if (nodes_[where.at()].last_end != read ||

@@ -11,10 +11,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::node_index;
-using vgpualloc::pod_id;
-using vgpualloc::rejection_code;
-
 namespace {
 
 /// What stopping jobs on one node costs; the least is chosen.

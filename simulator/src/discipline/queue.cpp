@@ -9,10 +9,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::node_index;
-using vgpualloc::rejection_code;
-using vgpualloc::ticks;
-
 void queue_discipline::on_arrival(std::uint32_t job, scheduling_context& run) {
     if (lines_.empty()) {
         lines_.resize(run.jobs().class_count());
@@ -54,7 +50,7 @@ void queue_discipline::drop_empty_lines() {
 void queue_discipline::on_start(std::uint32_t pod, ticks planned_end, scheduling_context& run) {
     settled_ = false;
     if (rules_.by_priority) forecast_.forget_answer(); // who is before the first job in the queue is not asked
-    freed_.on_start(run.book().booking_of(vgpualloc::pod_id{pod}).where.node, run.book());
+    freed_.on_start(run.book().booking_of(pod_id{pod}).where.node, run.book());
     if (rules_.overtakes == overtaking::unpromised) forecast_.on_start(pod, planned_end, run);
     if (rules_.by_priority) ++running_[run.jobs().priority(run.jobs().job_of(pod))];
 }
@@ -71,7 +67,7 @@ void queue_discipline::on_end(std::uint32_t pod, scheduling_context& run) {
         const auto same = running_.find(run.jobs().priority(run.jobs().job_of(pod)));
         if (--same->second == 0) running_.erase(same);
     }
-    freed_.on_end(run.book().booking_of(vgpualloc::pod_id{pod}).where.node, run.book());
+    freed_.on_end(run.book().booking_of(pod_id{pod}).where.node, run.book());
 }
 
 void queue_discipline::on_cluster_change(scheduling_context&) {

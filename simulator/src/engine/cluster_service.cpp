@@ -30,7 +30,7 @@ void cluster_service::apply(const cluster_event& change) {
     VGA_ASSERT(ordered.has_value(), "a workload's events are of nodes that it has");
 }
 
-void cluster_service::order(vgpualloc::node_index node, vgpualloc::device_index device, const reasons& why) {
+void cluster_service::order(node_index node, device_index device, const reasons& why) {
     const service_state service = why.stopped > 0    ? service_state::failed
                                   : why.draining > 0 ? service_state::draining
                                   : why.closed > 0   ? service_state::reconfiguring
@@ -39,13 +39,13 @@ void cluster_service::order(vgpualloc::node_index node, vgpualloc::device_index 
     VGA_ASSERT(ordered.has_value(), "a workload's events are of devices that it has");
 }
 
-void cluster_service::close(vgpualloc::node_index node, vgpualloc::device_index device) {
+void cluster_service::close(node_index node, device_index device) {
     reasons& here = reasons_[{node.value(), device.value()}];
     ++here.closed;
     order(node, device, here);
 }
 
-void cluster_service::reopen(vgpualloc::node_index node, vgpualloc::device_index device) {
+void cluster_service::reopen(node_index node, device_index device) {
     reasons& here = reasons_[{node.value(), device.value()}];
     VGA_ASSERT(here.closed > 0, "what is opened was closed");
     --here.closed;

@@ -9,9 +9,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::pod_id;
-using vgpualloc::rejection_code;
-
 vgpualloc::cluster all_in_service(vgpualloc::cluster nodes) {
     for (auto& node : nodes.nodes) {
         node.host.unschedulable = false;
@@ -27,7 +24,7 @@ empty_cluster::empty_cluster(const vgpualloc::cluster& nodes)
 namespace {
 
 /// How many devices the pod takes.
-std::int64_t device_sum_of(const vgpualloc::pod_request* pod) {
+std::int64_t device_sum_of(const pod_request* pod) {
     std::int64_t devices = 0;
     for (const auto& container : pod->containers) devices += container.count;
     return devices;
@@ -35,24 +32,23 @@ std::int64_t device_sum_of(const vgpualloc::pod_request* pod) {
 
 } // namespace
 
-rejection_code empty_cluster::why_not(std::span<const vgpualloc::pod_request* const> pods, std::uint32_t minimum) {
+rejection_code empty_cluster::why_not(std::span<const pod_request* const> pods, std::uint32_t minimum) {
     const rejection_code as_given = why_not_in_order(pods, minimum);
     if (as_given == rejection_code::none || pods.size() == 1) return as_given;
     // Packing in one order may fail where another one succeeds: the largest first finds room for all, the smallest
     // first for as many as there can be.
-    std::vector<const vgpualloc::pod_request*> sorted{pods.begin(), pods.end()};
+    std::vector<const pod_request*> sorted{pods.begin(), pods.end()};
     std::ranges::stable_sort(sorted, std::greater{}, device_sum_of);
     if (why_not_in_order(sorted, minimum) == rejection_code::none) return rejection_code::none;
     std::ranges::reverse(sorted);
     return why_not_in_order(sorted, minimum) == rejection_code::none ? rejection_code::none : as_given;
 }
 
-rejection_code empty_cluster::why_not_in_order(std::span<const vgpualloc::pod_request* const> pods,
-                                               std::uint32_t minimum) {
+rejection_code empty_cluster::why_not_in_order(std::span<const pod_request* const> pods, std::uint32_t minimum) {
     const vgpualloc::trial packing{book_};
     std::uint32_t placed = 0;
     rejection_code first_refusal = rejection_code::none;
-    for (const vgpualloc::pod_request* const pod : pods) {
+    for (const pod_request* const pod : pods) {
         const auto request = alloc_.intern(*pod);
         VGA_ASSERT(request.has_value(), "a workload's requests are within the core's limits");
         const auto booked = alloc_.place(book_, pod_id{placed}, *request);

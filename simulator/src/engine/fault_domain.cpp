@@ -6,10 +6,7 @@
 namespace vgpusim {
 
 using vgpualloc::booking;
-using vgpualloc::device_index;
 using vgpualloc::ledger;
-using vgpualloc::node_index;
-using vgpualloc::pod_id;
 
 namespace {
 

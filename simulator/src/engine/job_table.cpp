@@ -7,8 +7,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::ticks;
-
 job_table::job_table(const simulation_input& input) : input_{&input}, class_count_{input.requests.size()} {
     if (!input.queues.empty()) {
         for (const auto& request : input.requests) amounts_of_request_.push_back(amounts_of(request));
@@ -52,7 +50,7 @@ device_amounts job_table::amounts(std::uint32_t job) const noexcept {
     return sum;
 }
 
-device_amounts amounts_of(const vgpualloc::pod_request& request) noexcept {
+device_amounts amounts_of(const pod_request& request) noexcept {
     device_amounts sum;
     for (const auto& container : request.containers) {
         sum.devices += container.count;

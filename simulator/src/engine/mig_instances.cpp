@@ -13,7 +13,7 @@ bool is_same(const mig_instance& a, const mig_instance& b) { return a.profile ==
 
 } // namespace
 
-std::vector<mig_instance>& mig_instances::existing_on(vgpualloc::node_index node, vgpualloc::device_index device) {
+std::vector<mig_instance>& mig_instances::existing_on(node_index node, device_index device) {
     if (node.at() >= existing_.size()) existing_.resize(node.at() + 1);
     auto& devices = existing_[node.at()];
     if (device.at() >= devices.size()) devices.resize(device.at() + 1);
@@ -45,7 +45,7 @@ std::int64_t mig_instances::provide(const vgpualloc::ledger& book, const vgpuall
         std::vector<mig_instance> kept = busy;
         for (const mig_instance& idle : instances) {
             if (std::ranges::any_of(busy, [&idle](const mig_instance& part) { return is_same(part, idle); })) continue;
-            if (spec.mode->why_not(spec, state, vgpualloc::partition{idle}).code != vgpualloc::rejection_code::none) {
+            if (spec.mode->why_not(spec, state, vgpualloc::partition{idle}).code != rejection_code::none) {
                 continue;
             }
             state = spec.mode->with(spec, state, vgpualloc::partition{idle});

@@ -28,8 +28,8 @@ std::vector<movable_pod> movable_pods(const room_wanted& wanted) {
     std::vector<movable_pod> pods;
     const vgpualloc::ledger& book = *wanted.book;
     for (std::size_t node = 0; node < book.nodes().nodes.size(); ++node) {
-        for (const std::uint32_t slot : book.live_on(vgpualloc::node_index{node})) {
-            const vgpualloc::pod_id pod = book.bookings()[slot].owner.pod();
+        for (const std::uint32_t slot : book.live_on(node_index{node})) {
+            const pod_id pod = book.bookings()[slot].owner.pod();
             if (const auto* const request = wanted.movable(pod)) pods.push_back({.pod = pod, .request = request});
         }
     }
@@ -44,7 +44,7 @@ bool some_node_may_empty(const room_wanted& wanted, std::int64_t moves_max) {
     for (std::size_t node = 0; node < book.nodes().nodes.size(); ++node) {
         std::int64_t leaving = 0;
         bool stays = false;
-        for (const std::uint32_t slot : book.live_on(vgpualloc::node_index{node})) {
+        for (const std::uint32_t slot : book.live_on(node_index{node})) {
             const vgpualloc::booking& running = book.bookings()[slot];
             if (running.where.shares.empty()) continue;
             ++leaving;
@@ -57,12 +57,12 @@ bool some_node_may_empty(const room_wanted& wanted, std::int64_t moves_max) {
 
 /// By how many the devices in use are more after the moves.
 std::int64_t devices_opened(const vgpualloc::ledger& book, const move_plan& planned) {
-    std::map<std::pair<vgpualloc::node_index, vgpualloc::device_index>, std::int64_t> parts;
+    std::map<std::pair<node_index, device_index>, std::int64_t> parts;
     const auto add = [&parts](const vgpualloc::placement& where, std::int64_t count) {
         for (const auto& share : where.shares) parts[{where.node, share.device}] += count;
     };
     for (std::size_t node = 0; node < book.nodes().nodes.size(); ++node) {
-        for (const std::uint32_t slot : book.live_on(vgpualloc::node_index{node})) add(book.bookings()[slot].where, 1);
+        for (const std::uint32_t slot : book.live_on(node_index{node})) add(book.bookings()[slot].where, 1);
     }
     const auto in_use = [&parts] {
         return std::ranges::count_if(parts, [](const auto& device) { return device.second > 0; });
@@ -78,7 +78,7 @@ std::int64_t devices_opened(const vgpualloc::ledger& book, const move_plan& plan
 /// By plan/defragment.hpp.
 class room_planner : public move_planner {
 public:
-    room_planner(std::int64_t moves_max, const vgpualloc::stop_signal& stop) : moves_max_{moves_max}, stop_{stop} {}
+    room_planner(std::int64_t moves_max, const stop_signal& stop) : moves_max_{moves_max}, stop_{stop} {}
 
     [[nodiscard]] std::optional<move_plan> plan(const room_wanted& wanted) override {
         auto room = vgpualloc::plan::find_room(*wanted.book, *wanted.request, movable_pods(wanted),
@@ -101,13 +101,13 @@ public:
 
 private:
     std::int64_t moves_max_;
-    vgpualloc::stop_signal stop_;
+    stop_signal stop_;
 };
 
 /// By plan/slot_repack.hpp.
 class slot_planner final : public room_planner {
 public:
-    slot_planner(vgpualloc::slot_scarcity& prices, std::int64_t moves_max, const vgpualloc::stop_signal& stop)
+    slot_planner(vgpualloc::slot_scarcity& prices, std::int64_t moves_max, const stop_signal& stop)
         : room_planner{moves_max, stop}, repack_{prices, {.moves_max = moves_max}} {}
 
     [[nodiscard]] std::optional<move_plan> plan(const room_wanted& wanted) override {
@@ -121,8 +121,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<move_planner> planner_for(vgpualloc::policy& ranking, std::int64_t moves_max,
-                                          const vgpualloc::stop_signal& stop) {
+std::unique_ptr<move_planner> planner_for(vgpualloc::policy& ranking, std::int64_t moves_max, const stop_signal& stop) {
     if (auto* const prices = dynamic_cast<vgpualloc::policies::ssp*>(&ranking)) {
         return std::make_unique<slot_planner>(prices->scarcity(), moves_max, stop);
     }

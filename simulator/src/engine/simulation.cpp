@@ -10,11 +10,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::node_index;
-using vgpualloc::pod_id;
-using vgpualloc::rejection_code;
-using vgpualloc::ticks;
-
 namespace {
 
 /// Whether anything but arrivals can happen to a pod, so that its times have to be kept.
@@ -326,7 +321,7 @@ rejection_code simulation::why_never(std::uint32_t job) {
         answer = options_.decides->why_never(pods, jobs_.minimum(job));
     } else {
         if (!empty_) empty_ = std::make_unique<empty_cluster>(ledger_->nodes());
-        std::vector<const vgpualloc::pod_request*> pods;
+        std::vector<const pod_request*> pods;
         for (std::uint32_t i = 0; i < jobs_.pod_count(job); ++i) pods.push_back(&request_of(jobs_.pod(job, i)));
         answer = empty_->why_not(pods, jobs_.minimum(job));
     }

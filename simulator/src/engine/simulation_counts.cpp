@@ -5,9 +5,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::node_index;
-using vgpualloc::ticks;
-
 void simulation::update_node(node_index where) {
     if (!counts_amounts()) return;
     const vgpualloc::node_view view = allocator_->view_of(where);

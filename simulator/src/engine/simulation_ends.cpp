@@ -6,10 +6,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::node_index;
-using vgpualloc::pod_id;
-using vgpualloc::ticks;
-
 /// The pod's booking ends, for whatever reason.
 void simulation::end_pod(std::uint32_t pod) {
     const node_index where = ledger_->booking_of(pod_id{pod}).where.node;
@@ -46,8 +42,7 @@ void simulation::stop_job(std::uint32_t job, bool again) {
         if (live || times.ended) {
             const ticks ran = (times.ended ? times.end : std::max(now_, times.begun)) - times.begun;
             const requested_units& units = input_->requested[input_->pods[pod].request];
-            const double seconds =
-                static_cast<double>(ran.count()) / static_cast<double>(vgpualloc::ticks_per_second.count());
+            const double seconds = static_cast<double>(ran.count()) / static_cast<double>(ticks_per_second.count());
             result_.disturbed.unit_seconds_redone += units.as<double>().times(seconds);
         }
         if (live) {
@@ -96,8 +91,8 @@ void simulation::change_cluster(const cluster_event& change) {
 /// What can be said of pods only when all is over.
 void simulation::count_outcomes() {
     for (pod_outcome& outcome : result_.pods) {
-        if (outcome.booking == no_booking && outcome.reason == vgpualloc::rejection_code::none) {
-            outcome.reason = vgpualloc::rejection_code::still_queued;
+        if (outcome.booking == no_booking && outcome.reason == rejection_code::none) {
+            outcome.reason = rejection_code::still_queued;
         }
     }
     for (std::size_t pod = 0; pod < result_.times.size(); ++pod) {

@@ -5,10 +5,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::device_index;
-using vgpualloc::node_index;
-using vgpualloc::pod_id;
-using vgpualloc::ticks;
 using vgpualloc::plan::ended_plan;
 using vgpualloc::plan::move_ticket;
 using vgpualloc::plan::pod_move;
@@ -30,9 +26,7 @@ bool simulation::repeat(event_class what, ticks time) {
 
 /// Which pods may move: those that run and that no plan has already.
 room_wanted simulation::question_about_moves() {
-    return {.book = ledger_,
-            .tokens = executor_.tokens(),
-            .movable = [this](pod_id candidate) -> const vgpualloc::pod_request* {
+    return {.book = ledger_, .tokens = executor_.tokens(), .movable = [this](pod_id candidate) -> const pod_request* {
                 const auto number = static_cast<std::uint32_t>(candidate.at());
                 const bool may_move = number < input_->pods.size() && ledger_->is_committed(candidate) &&
                                       now_ >= result_.times[number].begun && !executor_.moves(candidate);

@@ -12,15 +12,7 @@
 namespace vgpusim {
 
 namespace volcano = vgpualloc::compat::volcano;
-using vgpualloc::device_index;
 using vgpualloc::device_share;
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::node_index;
-using vgpualloc::pod_id;
-using vgpualloc::rejection_code;
-using vgpualloc::unexpected;
 
 namespace {
 
@@ -176,7 +168,7 @@ bool volcano_placer::asks_for_devices(std::uint32_t pod) const { return spoken_[
 /// Fills candidates_; if there are none, the reason of the first node.
 rejection_code volcano_placer::find_candidates(std::uint32_t pod) {
     const auto& nodes = ledger_->nodes().nodes;
-    const vgpualloc::pod_request& request = request_of(pod);
+    const pod_request& request = request_of(pod);
     rejection_code first = nodes.empty() ? rejection_code::no_nodes : rejection_code::none;
     bool any = false;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -223,7 +215,7 @@ vgpualloc::booking volcano_placer::read_back(std::uint32_t pod, vgpualloc::kuber
         registered.push_back(devices[d].registered);
         positions.emplace_back(d);
     }
-    const vgpualloc::pod_request& request = request_of(pod);
+    const pod_request& request = request_of(pod);
     auto assignment = spoken.read_assignment(bound, registered);
     vgpualloc::booking given{.owner = pod_id{pod},
                              .cpu = request.cpu,

@@ -93,7 +93,7 @@ std::string fullness_sentence(const run_record& record) {
         "arrival; running pods asked for {:.2f} % of it on average. Until the last pod has arrived it is "
         "{:.2f} % full on average.",
         100.0 * figures.allocation_mean_ratio, 100.0 * figures.allocation_peak_ratio,
-        after.count() / vgpualloc::ticks_per_second.count(), 100.0 * figures.served_ratio,
+        after.count() / ticks_per_second.count(), 100.0 * figures.served_ratio,
         100.0 * figures.allocation_until_last_arrival_ratio);
 }
 

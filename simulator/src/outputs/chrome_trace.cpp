@@ -11,17 +11,13 @@
 
 namespace vgpusim {
 
-using vgpualloc::ticks;
-
 namespace {
 
-void append_text(std::string& out, std::string_view text) {
-    out += vgpuformats::print_json(vgpuformats::document{text});
-}
+void append_text(std::string& out, std::string_view text) { out += vgpuformats::print_json(document{text}); }
 
 /// Simulated time counts in microseconds, as the format does.
 void append_microseconds(std::string& out, ticks time) {
-    static_assert(vgpualloc::ticks_per_second.count() == 1'000'000);
+    static_assert(ticks_per_second.count() == 1'000'000);
     append_number(out, time.count());
 }
 
@@ -126,7 +122,7 @@ void append_counter(std::string& out, const trace_counter& counter) {
 
 } // namespace
 
-std::string chrome_trace(const trace_contents& contents, vgpualloc::stop_signal stop) {
+std::string chrome_trace(const trace_contents& contents, stop_signal stop) {
     std::string out{trace_beginning};
     out += ",\"pods\":\"";
     out += contents.kept_of == 1 ? "all" : "one of " + std::to_string(contents.kept_of);
@@ -154,7 +150,7 @@ namespace {
 class span_collector {
 public:
     span_collector(const run_record& record, const simulation_input& input, std::size_t kept_of,
-                   const vgpualloc::stop_signal& stop)
+                   const stop_signal& stop)
         : book_{*record.ledger}, input_{input}, kept_of_{kept_of}, stop_{stop},
           row_of_(book_.nodes().nodes.size(), not_listed) {
         for (std::uint32_t row = 0; row < input.node_list_order.size(); ++row) {
@@ -232,7 +228,7 @@ private:
         return {spans_.size() - parts.size(), spans_.size()};
     }
 
-    [[nodiscard]] std::string describe_part(vgpualloc::node_index node, const vgpualloc::device_share& share) const {
+    [[nodiscard]] std::string describe_part(node_index node, const vgpualloc::device_share& share) const {
         const vgpualloc::device_spec& spec = book_.nodes().spec_of(node, share.device);
         const vgpualloc::part_description part = spec.mode->describe(spec, share.part);
         if (const auto* instance = std::get_if<vgpualloc::mig_instance>(&share.part)) {
@@ -247,7 +243,7 @@ private:
     const vgpualloc::ledger& book_;
     const simulation_input& input_;
     std::size_t kept_of_;
-    vgpualloc::stop_signal stop_;
+    stop_signal stop_;
     std::vector<std::uint32_t> row_of_;   ///< by node, its line in the node list
     std::vector<std::uint32_t> queue_of_; ///< by pod; empty where there are no queues
     std::vector<trace_span> spans_;
@@ -256,7 +252,7 @@ private:
 } // namespace
 
 trace_contents trace_of(const run_record& record, const simulation_input& input, std::size_t spans_max,
-                        const vgpualloc::stop_signal& stop) {
+                        const stop_signal& stop) {
     std::size_t spans = 0;
     for (const vgpualloc::booking& entry : record.ledger->bookings()) {
         spans += std::max<std::size_t>(1, entry.where.shares.size());

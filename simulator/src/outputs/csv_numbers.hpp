@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "vgpualloc/core/units.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -43,8 +43,8 @@ void append_fixed(std::string& out, std::int64_t scaled) {
 }
 
 /// Seconds, with a fraction only where there is one.
-inline void append_time(std::string& out, vgpualloc::ticks time) {
-    const std::int64_t per_second = vgpualloc::ticks_per_second.count();
+inline void append_time(std::string& out, ticks time) {
+    const std::int64_t per_second = ticks_per_second.count();
     if (time.count() % per_second == 0) {
         append_number(out, time.count() / per_second);
         return;

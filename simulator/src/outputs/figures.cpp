@@ -50,7 +50,7 @@ std::optional<time_figures> time_figures_of(const run_record& record) {
                          .compute_milli = usage.mean<&amounts_in_use::compute_milli>(),
                          .watts = usage.mean<&amounts_in_use::watts>()};
     constexpr double watt_seconds_in_kwh = 3.6e6;
-    figures.seconds = static_cast<double>(usage.span()) / static_cast<double>(vgpualloc::ticks_per_second.count());
+    figures.seconds = static_cast<double>(usage.span()) / static_cast<double>(ticks_per_second.count());
     figures.energy_kwh = figures.watts * figures.seconds / watt_seconds_in_kwh;
     for (const amount_over_time& slices : record.result.stranded_sums) {
         figures.stranded_slices.push_back(slices.mean(usage.span()));

@@ -70,7 +70,7 @@ private:
                 const std::uint64_t slices =
                     slices_from(static_cast<std::uint64_t>(start.count()),
                                 static_cast<std::uint64_t>(model.profiles[profile].size.count()));
-                if (grid_->why_not(*spec_, state, place).code == vgpualloc::rejection_code::none) {
+                if (grid_->why_not(*spec_, state, place).code == rejection_code::none) {
                     of_use |= slices;
                 } else if ((grid_->with(*spec_, device_state{}, place).layout & state.layout) != 0) {
                     used |= slices;
@@ -95,7 +95,7 @@ std::string request_label(const simulation_input& input, std::uint32_t request) 
 /// Goes through the log and keeps the state of every device.
 class log_reader {
 public:
-    log_reader(const run_record& record, const simulation_input& input, const vgpualloc::stop_signal& stop)
+    log_reader(const run_record& record, const simulation_input& input, const stop_signal& stop)
         : book_{*record.ledger}, input_{input}, stop_{stop}, time_{record.result.clock},
           row_of_(book_.nodes().nodes.size(), absent) {
         for (std::size_t row = 0; row < input.node_list_order.size(); ++row) {
@@ -177,7 +177,7 @@ private:
         return event;
     }
 
-    [[nodiscard]] std::uint32_t label_of(const device_kind& kind, const partition& part, vgpualloc::pod_id pod) {
+    [[nodiscard]] std::uint32_t label_of(const device_kind& kind, const partition& part, pod_id pod) {
         if (std::holds_alternative<vgpualloc::mig_instance>(part) ||
             std::holds_alternative<vgpualloc::vir_template>(part)) {
             return label(kind.spec().mode->describe(kind.spec(), part).name);
@@ -197,9 +197,9 @@ private:
 
     const vgpualloc::ledger& book_;
     const simulation_input& input_;
-    vgpualloc::stop_signal stop_;
+    stop_signal stop_;
     event_clock::reader time_;
-    vgpualloc::ticks now_;
+    ticks now_;
     std::vector<std::uint32_t> row_of_; ///< by node, its line in the node list
     std::vector<device_kind> kinds_;
     std::vector<std::size_t> first_device_; ///< by node, position in states_
@@ -226,7 +226,7 @@ std::uint16_t slices_of(const device_spec& spec) {
 }
 
 vgpureport::occupancy_history history_of(const run_record& record, const simulation_input& input,
-                                         const vgpualloc::stop_signal& stop) {
+                                         const stop_signal& stop) {
     return log_reader{record, input, stop}.read();
 }
 

@@ -51,7 +51,7 @@ void append_gpus(std::string& out, const outcome_row& row, const run_record& rec
     }
 }
 
-std::string pods_csv(const run_record& record, const simulation_input& input, vgpualloc::stop_signal stop) {
+std::string pods_csv(const run_record& record, const simulation_input& input, stop_signal stop) {
     const outcome_rows rows{record, input};
     std::string out = "order,name,node,gpus,placed,reason,arrival_s,start_s,end_s,attempts\n";
     out.reserve(rows.count() * 72);

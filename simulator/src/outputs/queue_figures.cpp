@@ -10,8 +10,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::ticks;
-
 namespace {
 
 /// The values of a group while its rows are read.

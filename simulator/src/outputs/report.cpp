@@ -29,7 +29,7 @@ constexpr const char* unstarted_figure = "Jobs that never started";
 /// What a request asks for, in the order of the table: the number of GPUs, and whether it is but a part of one.
 using request_size = std::pair<std::int64_t, bool>;
 
-request_size size_of(const vgpualloc::pod_request& request, bool is_whole) {
+request_size size_of(const pod_request& request, bool is_whole) {
     std::int64_t gpus = 0;
     for (const auto& container : request.containers) gpus += container.count;
     return {gpus, gpus != 1 || is_whole};
@@ -197,11 +197,10 @@ void show_bound(vgpureport::report_run& shown, const bound_figures& bound) {
 
 } // namespace
 
-vgpureport::report_run describe(const run_record& record, const loaded_input& loaded,
-                                const vgpualloc::stop_signal& stop) {
+vgpureport::report_run describe(const run_record& record, const loaded_input& loaded, const stop_signal& stop) {
     vgpureport::report_run shown;
     shown.policy = record.config.policy;
-    shown.total = vgpualloc::milli_gpu{record.total_milli};
+    shown.total = milli_gpu{record.total_milli};
     shown.pods_arrived = record.rows.arrived;
     shown.pods_placed = record.rows.placed;
     shown.pods_leave = record.pods_leave;
@@ -221,9 +220,9 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
     shown.samples.reserve(record.result.samples.size());
     for (const sample& moment : record.result.samples) {
         shown.samples.push_back({.time = moment.time,
-                                 .arrived = vgpualloc::milli_gpu{moment.arrived_milli},
-                                 .allocated = vgpualloc::milli_gpu{moment.allocated_milli},
-                                 .served = vgpualloc::milli_gpu{loaded.input.requested.milli(moment.served.larger())},
+                                 .arrived = milli_gpu{moment.arrived_milli},
+                                 .allocated = milli_gpu{moment.allocated_milli},
+                                 .served = milli_gpu{loaded.input.requested.milli(moment.served.larger())},
                                  .fragmentation_milli = static_cast<double>(moment.unusable_micro) / 1e6,
                                  .used_nodes = moment.used_nodes,
                                  .used_gpus = moment.used_gpus});
@@ -234,10 +233,10 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
         const auto& node = cluster.nodes[position];
         vgpureport::report_node line{.name = node.name, .model = "", .used = {}, .cpu_used_ratio = 0.0};
         if (node.cpu.count() > 0) {
-            line.cpu_used_ratio = static_cast<double>(book.host(vgpualloc::node_index{position}).cpu.count()) /
+            line.cpu_used_ratio = static_cast<double>(book.host(node_index{position}).cpu.count()) /
                                   static_cast<double>(node.cpu.count());
         }
-        const auto states = book.devices(vgpualloc::node_index{position});
+        const auto states = book.devices(node_index{position});
         for (std::size_t d = 0; d < states.size(); ++d) {
             const auto& spec = cluster.kinds[node.devices[d].kind];
             line.model = spec.model;

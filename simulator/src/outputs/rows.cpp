@@ -4,8 +4,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::ticks;
-
 outcome_rows::outcome_rows(const run_record& record, const simulation_input& input) : record_{&record}, input_{&input} {
     if (input.queues.size() < 2) return;
     queues_.resize(count());
@@ -43,7 +41,7 @@ void outcome_rows::read(std::size_t number, outcome_row& row) const {
     }
     row.arrival = input.pods[row.pods.front()].arrival;
     row.placed = false;
-    row.reason = vgpualloc::rejection_code::none;
+    row.reason = rejection_code::none;
     row.start.reset();
     row.end.reset();
     row.attempts = 0;
@@ -59,12 +57,12 @@ void outcome_rows::read(std::size_t number, outcome_row& row) const {
         all_ended = all_ended && times.ended;
         given_up = given_up || times.given_up;
         end = std::max(end, times.end);
-        if (row.reason == vgpualloc::rejection_code::none) row.reason = record_->result.pods[pod].reason;
+        if (row.reason == rejection_code::none) row.reason = record_->result.pods[pod].reason;
     }
     row.placed = row.attempts > 0;
     row.given_up = !row.placed && given_up;
     if (all_ended) row.end = end;
-    if (row.placed) row.reason = vgpualloc::rejection_code::none;
+    if (row.placed) row.reason = rejection_code::none;
     if (row.given_up) row.attempts = 1;
 }
 

@@ -16,7 +16,7 @@ std::vector<std::string> names_of_run_files(const run_config& config) {
 }
 
 named_texts run_files(const run_record& record, const loaded_input& loaded, const run_record* baseline,
-                      const vgpualloc::stop_signal& stop) {
+                      const stop_signal& stop) {
     const auto& [pods, timeseries, summary] = run_file_names;
     named_texts files; // a list in braces would be copied, which at a million pods is 120 MB
     files.emplace_back(pods, pods_csv(record, loaded.input, stop));

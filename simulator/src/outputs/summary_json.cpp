@@ -13,9 +13,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::rejection_code;
-using vgpuformats::document;
-
 namespace {
 
 constexpr std::array<const char*, vgpualloc::fragmentation_bucket_count> bucket_names{
@@ -23,7 +20,7 @@ constexpr std::array<const char*, vgpualloc::fragmentation_bucket_count> bucket_
 
 document in_json(const vgputraces::skipped_rows& rows) {
     document first = document::list();
-    for (const vgpualloc::error& failure : rows.first) first.push_back(failure.message());
+    for (const error& failure : rows.first) first.push_back(failure.message());
     return document::map({{"count", rows.count}, {"first", first}});
 }
 
@@ -184,9 +181,9 @@ document summary_document(const run_record& record, const loaded_input& loaded, 
                                   {"allocation_until_last_arrival_ratio", figures.allocation_until_last_arrival_ratio},
                                   {"allocation_peak_ratio", figures.allocation_peak_ratio}});
     if (const auto means = time_figures_of(record)) {
-        const auto seconds = [&](vgpualloc::ticks time) {
+        const auto seconds = [&](ticks time) {
             return static_cast<double>((time - record.first_arrival).count()) /
-                   static_cast<double>(vgpualloc::ticks_per_second.count());
+                   static_cast<double>(ticks_per_second.count());
         };
         gpu["span_s"] = means->seconds;
         gpu["end_s"] = seconds(record.result.ended);

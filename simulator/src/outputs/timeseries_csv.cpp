@@ -65,7 +65,7 @@ void read_series_row(const run_record& record, std::size_t row, std::vector<std:
     cells.push_back(milli(moment.served.compute));
 }
 
-std::string timeseries_csv(const run_record& record, vgpualloc::stop_signal stop) {
+std::string timeseries_csv(const run_record& record, stop_signal stop) {
     const std::vector<series_column> columns = series_columns(record);
     std::string out;
     for (const series_column& column : columns) out += (out.empty() ? "" : ",") + column.name;
@@ -82,7 +82,7 @@ std::string timeseries_csv(const run_record& record, vgpualloc::stop_signal stop
             }
             out += ',';
             if (columns[i].scale == series_scale::tick) {
-                append_time(out, vgpualloc::ticks{cells[i]});
+                append_time(out, ticks{cells[i]});
             } else {
                 append_fixed<4>(out, cells[i]);
             }

@@ -15,15 +15,12 @@
 
 namespace vgpusim {
 
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 namespace {
 
 constexpr const char* report_name = "report.html";
 
-vgpualloc::error bad_policies(const std::string& value, const char* expectation) {
-    return bad_value(vgpualloc::error_code::malformed, "--policy", value, expectation);
+error bad_policies(const std::string& value, const char* expectation) {
+    return bad_value(error_code::malformed, "--policy", value, expectation);
 }
 
 } // namespace
@@ -60,7 +57,7 @@ expected<void> check_policy_names(const std::vector<std::string>& policies) {
 
 expected<std::vector<run_record>> compare(const run_config& config, const loaded_input& loaded,
                                           const std::vector<std::string>& policies, const progress_maker& make_progress,
-                                          const vgpualloc::stop_signal& stop) {
+                                          const stop_signal& stop) {
     const experiment plan = experiment_of(config, policies, {config.seed, config.seed});
     const auto load = [&](const cell&, const run_config&) -> expected<shared_input> {
         return shared_input{shared_input{}, &loaded}; // which the caller owns
@@ -88,9 +85,9 @@ std::vector<std::string> comparison_file_names(const run_config& config, const s
 }
 
 named_texts comparison_files(const std::vector<run_record>& records, const loaded_input& loaded,
-                             const vgpualloc::stop_signal& stop) {
+                             const stop_signal& stop) {
     named_texts files;
-    vgpuformats::document summaries = vgpuformats::document::list();
+    document summaries = document::list();
     std::vector<vgpureport::report_run> shown;
     for (const run_record& record : records) {
         shown.push_back(describe(record, loaded, stop));

@@ -18,12 +18,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-using vgpuformats::document;
-
 unmeasured_run::unmeasured_run(run_record run, const simulation_input& input) {
     if (run.has_queue) {
         const group_figures all = queue_figures_of(run, input).all;

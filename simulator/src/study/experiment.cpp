@@ -20,12 +20,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::stop_signal;
-using vgpualloc::unexpected;
-
 cell experiment::cell_at(std::size_t position) const noexcept {
     const std::size_t seeds = lists.seeds.count();
     const std::size_t row = position / seeds / lists.policies.size();

@@ -14,11 +14,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 namespace {
 
 constexpr std::array<std::string_view, 5> keys_openb_ignores{"classes", "config", "mapping", "queues",
@@ -145,12 +140,12 @@ expected<loaded_input> with_other_files(const run_config& config, input_reader& 
 } // namespace
 
 expected<loaded_input> load_input(const run_config& config, const vgpuformats::input_source& source,
-                                  const vgpualloc::stop_signal& stop) {
+                                  const stop_signal& stop) {
     return load_input(config, source, model_changes{}, stop);
 }
 
 expected<loaded_input> load_input(const run_config& config, const vgpuformats::input_source& source,
-                                  const model_changes& changes, const vgpualloc::stop_signal& stop) {
+                                  const model_changes& changes, const stop_signal& stop) {
     const auto* const format = std::ranges::find(formats, config.format, &input_format::name);
     if (format == formats.end()) {
         return unexpected(bad_value(error_code::unknown_name, "format", config.format, "one of " + format_names()));

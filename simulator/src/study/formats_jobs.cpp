@@ -20,11 +20,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 namespace {
 
 /// Of a node in an openb list: jobs are not pods of a kubelet, whose limit says nothing here.

@@ -13,12 +13,11 @@
 namespace vgpusim {
 
 /// The prices that the configuration names; none if it names none.
-[[nodiscard]] vgpualloc::expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& config,
-                                                                                     input_reader& from);
+[[nodiscard]] expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& config, input_reader& from);
 
 /// Warns of prices that list kinds of devices, but none of the cluster's.
 void warn_of_other_prices(const run_config& config, const std::optional<vgpualloc::price_table>& prices,
-                          const vgpualloc::cluster& nodes, std::vector<vgpualloc::error>& warnings);
+                          const vgpualloc::cluster& nodes, std::vector<error>& warnings);
 
 /// Keeps the rows that were passed over, and warns of them.
 void tell_skipped(const vgputraces::skipped_rows& skipped, const std::string& name, loaded_input& loaded);
@@ -27,9 +26,9 @@ void tell_skipped(const vgputraces::skipped_rows& skipped, const std::string& na
 void warn_left_out(std::int64_t rows, const std::string& reason, const std::string& name, loaded_input& loaded);
 
 /// Refuses a configuration that does not say where the lists are and the output goes.
-[[nodiscard]] vgpualloc::expected<void> check_paths(const run_config& config);
+[[nodiscard]] expected<void> check_paths(const run_config& config);
 
 /// The mode in which the GPUs of an openb node list are shared. Error: one that a GPU without a size cannot have.
-[[nodiscard]] vgpualloc::expected<const vgpualloc::sharing_mode*> openb_mode(const run_config& config);
+[[nodiscard]] expected<const vgpualloc::sharing_mode*> openb_mode(const run_config& config);
 
 } // namespace vgpusim

@@ -13,11 +13,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 namespace {
 
 /// A study varies pods, policy and seed itself, and loads make sense only where pods of openb lists stay.

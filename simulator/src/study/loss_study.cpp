@@ -10,10 +10,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 expected<experiment> check_loss_study(const run_config& run, const study_lists& lists) {
     constexpr std::string_view set_by_study[] = {"pods", "policy", "offered_load", "seed", "trace"};
     for (const auto& [key, value] : changed_settings(run)) {

@@ -15,8 +15,6 @@
 
 namespace vgpusim {
 
-using vgpuformats::document;
-
 namespace {
 
 std::span<const loss_run> seeds_of(const experiment& study, const loss_results& results, const loss_cell& cell,

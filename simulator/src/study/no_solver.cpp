@@ -3,14 +3,12 @@
 
 namespace vgpusim {
 
-vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* user,
-                                                                             const vgpualloc::stop_signal& /*stop*/) {
-    return vgpualloc::unexpected(
-        vgpualloc::error{.code = vgpualloc::error_code::unsupported,
-                         .where = user,
-                         .field = "",
-                         .value = "",
-                         .expected = "a vgpusim built with HiGHS; this one was built without"});
+expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* user, const stop_signal& /*stop*/) {
+    return unexpected(error{.code = error_code::unsupported,
+                            .where = user,
+                            .field = "",
+                            .value = "",
+                            .expected = "a vgpusim built with HiGHS; this one was built without"});
 }
 
 } // namespace vgpusim

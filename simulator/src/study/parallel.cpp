@@ -9,9 +9,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::expected;
-
 namespace {
 
 /// What the threads have in common.
@@ -40,7 +37,7 @@ public:
     /// After all threads have ended.
     [[nodiscard]] expected<void> result() {
         if (thrown_) std::rethrow_exception(thrown_);
-        if (failure_) return vgpualloc::unexpected(*std::move(failure_));
+        if (failure_) return unexpected(*std::move(failure_));
         return {};
     }
 

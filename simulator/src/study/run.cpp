@@ -23,13 +23,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::node_index;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
-
 namespace {
 
 /// The ledger as it was when the most was allocated, made again from its log and the nodes as they were at first.
@@ -85,7 +78,7 @@ void count_end_state(run_record& record, const simulation_input& input, const vg
         record.gpus += static_cast<std::int64_t>(nodes[i].devices.size());
     }
     record.stranded_last = state.stranded;
-    record.total_milli = record.gpus * vgpualloc::whole_gpu.count();
+    record.total_milli = record.gpus * whole_gpu.count();
     record.last = {.time = {},
                    .arrived_milli = 0,
                    .allocated_milli = state.allocated_milli,
@@ -101,7 +94,7 @@ void count_end_state(run_record& record, const simulation_input& input, const vg
     for (std::size_t i = 0; i < input.pods.size(); ++i) {
         const requested_units& requested = input.requested[input.pods[i].request];
         arrived += requested;
-        if (!record.ledger->is_live(vgpualloc::pod_id{i})) continue;
+        if (!record.ledger->is_live(pod_id{i})) continue;
         served += requested;
         ++record.last.running;
     }
@@ -123,7 +116,7 @@ void count_end_state(run_record& record, const simulation_input& input, const vg
 vgpualloc::idle_parts idle_to(const simulation_input& input, const vgpualloc::ledger& book) {
     std::vector<vgpualloc::counted_request> requests;
     requests.reserve(input.requests.size());
-    for (const vgpualloc::pod_request& request : input.requests) requests.push_back({.request = request, .pods = 0});
+    for (const pod_request& request : input.requests) requests.push_back({.request = request, .pods = 0});
     for (const arriving_pod& pod : input.pods) ++requests[pod.request].pods;
     return vgpualloc::idle_splitter{book}.mean_over(requests);
 }
@@ -153,7 +146,7 @@ expected<void> check_rows(const run_config& config, const simulation_input& inpu
     for (const arriving_pod& pod : input.pods) {
         end = std::max(end, pod.arrival + pod.duration.value_or(ticks{0}));
     }
-    const std::int64_t span = (end - input.pods.front().arrival).count() / vgpualloc::ticks_per_second.count();
+    const std::int64_t span = (end - input.pods.front().arrival).count() / ticks_per_second.count();
     if (span / config.sample_interval_s < rows_max) return {};
     return unexpected(bad_value(error_code::out_of_range, "sample_interval_s", std::to_string(config.sample_interval_s),
                                 "at least " + std::to_string(span / rows_max + 1) + ", because the trace spans " +
@@ -233,10 +226,10 @@ expected<void> check_moves(const run_config& config, const discipline_entry* rul
 move_rules move_rules_of(const run_config& config, move_planner* planner) {
     const bool is_periodic = config.defragment == defragment::periodic;
     return {.planner = planner,
-            .interval = is_periodic ? config.defragment_every_s * vgpualloc::ticks_per_second : ticks{0},
+            .interval = is_periodic ? config.defragment_every_s * ticks_per_second : ticks{0},
             .per_accepted = config.defragment_share,
-            .downtime = config.move_downtime_s * vgpualloc::ticks_per_second,
-            .copy_per_gib = config.move_copy_s_per_gib * vgpualloc::ticks_per_second};
+            .downtime = config.move_downtime_s * ticks_per_second,
+            .copy_per_gib = config.move_copy_s_per_gib * ticks_per_second};
 }
 
 /// The policies of a run, brought or named.
@@ -337,9 +330,9 @@ expected<std::unique_ptr<started_run>> started_run::begin(const run_config& conf
     }
     run->sim.emplace(input, *record.ledger, *run->alloc, *run->rules, run->fragmentation,
                      simulation_options{.kept = parts.kept,
-                                        .sample_interval = config.sample_interval_s * vgpualloc::ticks_per_second,
+                                        .sample_interval = config.sample_interval_s * ticks_per_second,
                                         .on_failure = config.after_failure,
-                                        .layout_change = config.layout_change_s * vgpualloc::ticks_per_second,
+                                        .layout_change = config.layout_change_s * ticks_per_second,
                                         .power = power,
                                         .decides = run->decides.get(),
                                         .listens = run->prices.listener(),
@@ -349,7 +342,7 @@ expected<std::unique_ptr<started_run>> started_run::begin(const run_config& conf
 }
 
 expected<run_record> started_run::end(simulation_result result) {
-    if (result.stopped) return unexpected(vgpualloc::stop_signal::stopped());
+    if (result.stopped) return unexpected(stop_signal::stopped());
     const simulation_input& input = parts_->loaded->input;
     run_record& record = parts_->record;
     record.result = std::move(result);
@@ -361,7 +354,7 @@ expected<run_record> started_run::end(simulation_result result) {
     count_end_state(record, input, parts_->start ? *parts_->start : record.ledger->nodes(), *parts_->alloc,
                     parts_->sim->state());
     record.idle = idle_to(input, record.shown_ledger());
-    record.offered_load = offered_load_of(input, vgpualloc::milli_gpu{record.total_milli});
+    record.offered_load = offered_load_of(input, milli_gpu{record.total_milli});
 #if VGA_VERIFY_ENABLED
     const auto broken = vgpualloc::verify::first_violation(*record.ledger);
     VGA_ASSERT(broken.empty(), "the independent checker agrees with the ledger");

@@ -6,11 +6,8 @@
 
 namespace vgpusim {
 
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 expected<void> run_prices::begin(const run_config& config, const loaded_input& loaded, const vgpualloc::cluster& nodes,
-                                 const vgpualloc::stop_signal& stop) {
+                                 const stop_signal& stop) {
     used_ = uses_prices(config);
     if (!used_) return {};
     if (loaded.prices) {
@@ -38,7 +35,7 @@ expected<void> run_prices::begin(const run_config& config, const loaded_input& l
     return {};
 }
 
-void run_prices::note_arrival(const vgpualloc::pod_request& request) {
+void run_prices::note_arrival(const pod_request& request) {
     if (failure_) return;
     if (auto learned = learner_->note_arrival(request); !learned) failure_ = std::move(learned.error());
 }

@@ -4,9 +4,6 @@
 #include <memory>
 #include <optional>
 
-#include "vgpualloc/core/error.hpp"
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/plan/lp.hpp"
 #include "vgpualloc/plan/price_program.hpp"
 #include "vgpualloc/policy/price_table.hpp"
@@ -25,22 +22,21 @@ public:
 
     /// Puts prices into the book, if a policy goes by them. Errors: a solver that is needed and not there; those of
     /// solve_prices().
-    [[nodiscard]] vgpualloc::expected<void> begin(const run_config& config, const loaded_input& loaded,
-                                                  const vgpualloc::cluster& nodes,
-                                                  const vgpualloc::stop_signal& stop = {});
-    void note_arrival(const vgpualloc::pod_request& request) override;
+    [[nodiscard]] expected<void> begin(const run_config& config, const loaded_input& loaded,
+                                       const vgpualloc::cluster& nodes, const stop_signal& stop = {});
+    void note_arrival(const pod_request& request) override;
 
     /// Null unless prices are learned.
     [[nodiscard]] arrival_listener* listener() noexcept { return learner_ ? this : nullptr; }
     /// The prices at the end; none if no policy uses any. Error: what ended the learning.
-    [[nodiscard]] vgpualloc::expected<std::optional<vgpualloc::price_table>> at_end();
+    [[nodiscard]] expected<std::optional<vgpualloc::price_table>> at_end();
 
 private:
     std::shared_ptr<vgpualloc::price_book> book_;
     vgpualloc::cluster devices_; ///< all of them, those too that are away at first or for a while
     std::unique_ptr<vgpualloc::plan::lp_solver> solver_;
     std::optional<vgpualloc::plan::price_learner> learner_;
-    std::optional<vgpualloc::error> failure_;
+    std::optional<error> failure_;
     bool used_ = false;
 };
 

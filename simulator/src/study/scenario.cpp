@@ -7,11 +7,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 namespace {
 
 /// Where a scenario is read from: what it names is seen from there.
@@ -20,14 +15,14 @@ struct scenario_place {
     std::string name;
 
     [[nodiscard]] std::string resolve(const std::string& input) const { return source.resolve_from(name, input); }
-    [[nodiscard]] std::string line_of(const vgpuformats::document& value) const {
+    [[nodiscard]] std::string line_of(const document& value) const {
         return name + ":" + std::to_string(value.place.line);
     }
 };
 
 /// The rules of a mapping, whose manifests are sought from the scenario's folder.
-vgpuformats::document with_paths_from(const scenario_place& scenario, vgpuformats::document rules) {
-    for (vgpuformats::document& rule : rules.items) {
+document with_paths_from(const scenario_place& scenario, document rules) {
+    for (document& rule : rules.items) {
         for (auto& [key, value] : rule.members) {
             if (key == "request" && value.is_text()) value.text = scenario.resolve(value.text);
         }
@@ -36,7 +31,7 @@ vgpuformats::document with_paths_from(const scenario_place& scenario, vgpuformat
 }
 
 expected<void> take_member(run_config& config, const scenario_place& place, const std::string& key,
-                           const vgpuformats::document& value) {
+                           const document& value) {
     const std::string where = place.line_of(value);
     const run_setting* entry = find_setting(key);
     if (entry == nullptr) return unexpected(unknown_setting(where, key));
@@ -59,7 +54,7 @@ expected<void> take_member(run_config& config, const scenario_place& place, cons
 }
 
 /// The members of a baseline, set on `config` to see whether they are right. What it lacks is the run's.
-expected<void> take_baseline(scenario& study, const scenario_place& place, const vgpuformats::document& value) {
+expected<void> take_baseline(scenario& study, const scenario_place& place, const document& value) {
     const std::string where = place.line_of(value);
     if (!value.is_map() || value.members.empty()) {
         return unexpected(bad_value(error_code::malformed, "baseline", vgpuformats::print_json(value),
@@ -80,15 +75,15 @@ expected<void> take_baseline(scenario& study, const scenario_place& place, const
 }
 
 expected<std::vector<std::string>> texts_of(const scenario_place& place, const std::string& field,
-                                            const vgpuformats::document& list) {
-    const auto not_texts = [&](const vgpuformats::document& value) {
+                                            const document& list) {
+    const auto not_texts = [&](const document& value) {
         error failure = bad_setting(field, vgpuformats::print_json(value), "a list of texts");
         failure.where = place.line_of(value);
         return unexpected(std::move(failure));
     };
     if (!list.is_list()) return not_texts(list);
     std::vector<std::string> texts;
-    for (const vgpuformats::document& item : list.items) {
+    for (const document& item : list.items) {
         if (!item.is_text()) return not_texts(item);
         texts.push_back(item.text);
     }
@@ -96,7 +91,7 @@ expected<std::vector<std::string>> texts_of(const scenario_place& place, const s
 }
 
 /// What a document that is no good should have been, with its place.
-error not_as_expected(const scenario_place& place, const std::string& field, const vgpuformats::document& value,
+error not_as_expected(const scenario_place& place, const std::string& field, const document& value,
                       const char* expectation) {
     error failure = bad_setting(field, vgpuformats::print_json(value), expectation);
     failure.where = place.line_of(value);
@@ -104,9 +99,9 @@ error not_as_expected(const scenario_place& place, const std::string& field, con
 }
 
 /// A name of a policy, or an object of name, policy and what is set in its runs.
-expected<studied_policy> read_policy(const scenario_place& place, const vgpuformats::document& value) {
+expected<studied_policy> read_policy(const scenario_place& place, const document& value) {
     if (value.is_text()) return studied_policy{.name = value.text, .policy = value.text};
-    const auto fail = [&](const vgpuformats::document& at, const char* field, const char* expectation) {
+    const auto fail = [&](const document& at, const char* field, const char* expectation) {
         return unexpected(not_as_expected(place, field, at, expectation));
     };
     if (!value.is_map()) return fail(value, "study.policies", "a name, or an object of name, policy and set");
@@ -135,9 +130,9 @@ expected<studied_policy> read_policy(const scenario_place& place, const vgpuform
     return result;
 }
 
-expected<std::vector<double>> read_loads(const scenario_place& place, const vgpuformats::document& list) {
+expected<std::vector<double>> read_loads(const scenario_place& place, const document& list) {
     std::vector<double> loads;
-    for (const vgpuformats::document& item : list.items) {
+    for (const document& item : list.items) {
         run_config taken;
         if (item.is_text() || item.is_list() || item.is_map() || !set_key(taken, "offered_load", item.text) ||
             taken.offered_load <= 0.0) {
@@ -150,10 +145,9 @@ expected<std::vector<double>> read_loads(const scenario_place& place, const vgpu
 }
 
 /// What of policies, lists and seeds a scenario leaves open, flags have to say.
-expected<void> take_study(scenario& read, const scenario_place& place, const vgpuformats::document& value) {
+expected<void> take_study(scenario& read, const scenario_place& place, const document& value) {
     read.study.emplace();
-    const auto fail = [&](const vgpuformats::document& at, const char* field, std::string text,
-                          const char* expectation) {
+    const auto fail = [&](const document& at, const char* field, std::string text, const char* expectation) {
         error failure = bad_setting(field, text, expectation);
         failure.where = place.line_of(at);
         return unexpected(std::move(failure));
@@ -169,7 +163,7 @@ expected<void> take_study(scenario& read, const scenario_place& place, const vgp
             study.seeds = *seeds;
         } else if (key == "policies") {
             if (!setting.is_list()) return unexpected(not_as_expected(place, "study.policies", setting, "a list"));
-            for (const vgpuformats::document& item : setting.items) {
+            for (const document& item : setting.items) {
                 auto policy = read_policy(place, item);
                 if (!policy) return unexpected(std::move(policy).error());
                 study.policies.push_back(*std::move(policy));

@@ -21,8 +21,6 @@ namespace vgpusim {
 
 namespace {
 
-using vgpuformats::document;
-
 /// Whether earlier outputs can be in it. A pipe would wait for a writer and give away what others are to read.
 bool is_regular(const std::string& path) {
     std::error_code unknown; // what cannot be looked at is left alone

@@ -15,8 +15,6 @@
 
 namespace vgpusim {
 
-using vgpuformats::document;
-
 namespace {
 
 /// The runs of a policy on a list, by seed.

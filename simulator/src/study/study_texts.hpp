@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "vgpuformats/document.hpp"
 #include "vgpusim/study/experiment.hpp"
 #include "vgpusim/study/statistics.hpp"
 
@@ -18,22 +17,22 @@ namespace vgpusim {
     return value ? fmt::format("{:.6f}", *value) : std::string{};
 }
 
-[[nodiscard]] inline vgpuformats::document number_or_null(const std::optional<double>& value) {
-    return value ? vgpuformats::document{*value} : vgpuformats::document{};
+[[nodiscard]] inline document number_or_null(const std::optional<double>& value) {
+    return value ? document{*value} : document{};
 }
 
-[[nodiscard]] inline vgpuformats::document json_of(const std::vector<input_file>& inputs) {
-    vgpuformats::document files = vgpuformats::document::list();
+[[nodiscard]] inline document json_of(const std::vector<input_file>& inputs) {
+    document files = document::list();
     for (const input_file& file : inputs) {
-        files.push_back(vgpuformats::document::map({{"path", file.path}, {"sha256", file.sha256}}));
+        files.push_back(document::map({{"path", file.path}, {"sha256", file.sha256}}));
     }
     return files;
 }
 
 /// How long an experiment of so many runs took.
-[[nodiscard]] inline vgpuformats::document timing_of(const experiment_notes& notes, std::size_t runs) {
+[[nodiscard]] inline document timing_of(const experiment_notes& notes, std::size_t runs) {
     const double per_s = notes.wall_s > 0.0 ? static_cast<double>(runs) / notes.wall_s : 0.0;
-    return vgpuformats::document::map(
+    return document::map(
         {{"wall_s", notes.wall_s}, {"cpu_s", notes.cpu_s}, {"runs_per_s", per_s}, {"jobs", notes.jobs}});
 }
 

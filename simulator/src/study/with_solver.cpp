@@ -3,8 +3,7 @@
 
 namespace vgpusim {
 
-vgpualloc::expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* /*user*/,
-                                                                             const vgpualloc::stop_signal& stop) {
+expected<std::unique_ptr<vgpualloc::plan::lp_solver>> find_solver(const char* /*user*/, const stop_signal& stop) {
     return vgpualloc::solver::make_highs(stop);
 }
 

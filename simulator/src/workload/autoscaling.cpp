@@ -14,12 +14,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::node_index;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
 using vgpuformats::cursor;
 
 namespace {
@@ -41,8 +35,7 @@ std::optional<std::pair<int, int>> parse_version(std::string_view text) {
 
 autoscaler_file read_map(const cursor& from) {
     from.only({"delay_s", "nodes", "cluster_version"});
-    autoscaler_file file{.delay = from.at("delay_s").integer({0, delay_s_max}) * vgpualloc::ticks_per_second,
-                         .nodes = {}};
+    autoscaler_file file{.delay = from.at("delay_s").integer({0, delay_s_max}) * ticks_per_second, .nodes = {}};
     std::set<std::string> names;
     for (const cursor& node : from.at("nodes").items(1)) {
         file.nodes.push_back(node.filled_text());

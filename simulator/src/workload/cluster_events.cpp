@@ -20,13 +20,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::device_index;
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::node_index;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
 using vgputraces::cluster_event_row;
 using vgputraces::node_event;
 
@@ -194,8 +187,7 @@ public:
 private:
     /// At least a tick, so that every round gets on.
     static ticks time_of(vgpualloc::rng& stream, double mean_s) {
-        const double exact =
-            stream.exponential() * mean_s * static_cast<double>(vgpualloc::ticks_per_second.count()) + 0.5;
+        const double exact = stream.exponential() * mean_s * static_cast<double>(ticks_per_second.count()) + 0.5;
         return ticks{std::max<std::int64_t>(1, static_cast<std::int64_t>(exact))};
     }
 

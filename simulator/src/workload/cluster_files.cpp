@@ -11,9 +11,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-
 expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files, input_reader& from) {
     auto catalog = vgpualloc::built_in_catalog();
     for (const std::string& path : files) {

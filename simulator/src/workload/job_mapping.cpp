@@ -13,12 +13,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
-using vgpuformats::document;
-
 namespace {
 
 error bad_member(const std::string& field, const document& value, std::string expectation) {
@@ -41,7 +35,7 @@ expected<std::string> text_of(const std::string& field, const document& value) {
 }
 
 /// Sets a member of the short form of a request.
-expected<void> take_amount(vgpualloc::pod_request& pod, vgpualloc::device_request& device, const std::string& field,
+expected<void> take_amount(pod_request& pod, vgpualloc::device_request& device, const std::string& field,
                            std::string_view key, const document& value) {
     constexpr std::array amounts{"count",         "memory_mib", "memory_percent",
                                  "cores_percent", "cpu_milli",  "host_memory_mib"};
@@ -90,7 +84,7 @@ expected<void> take_amount(vgpualloc::pod_request& pod, vgpualloc::device_reques
 }
 
 expected<pod_class> short_form(const std::string& field, const document& members) {
-    vgpualloc::pod_request pod;
+    pod_request pod;
     vgpualloc::device_request device{.count = 1, .memory = {}, .cores = {}};
     for (const auto& [key, value] : members.members) {
         if (auto taken = take_amount(pod, device, field + "." + key, key, value); !taken) {

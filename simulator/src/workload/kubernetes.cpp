@@ -16,11 +16,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
 using vgputraces::arrival_row;
 using vgputraces::arrival_table;
 

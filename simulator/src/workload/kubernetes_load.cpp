@@ -21,10 +21,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
 namespace kube = vgpualloc::kube;
 
 namespace {
@@ -296,7 +292,7 @@ expected<loaded_input> load_kubernetes(const run_config& config, input_reader& f
     if (config.offered_load > 0.0) {
         std::int64_t devices = 0;
         for (const auto& node : loaded.input.nodes.nodes) devices += static_cast<std::int64_t>(node.devices.size());
-        const auto offered = set_offered_load(loaded.input, vgpualloc::whole_gpu * devices, config.offered_load);
+        const auto offered = set_offered_load(loaded.input, whole_gpu * devices, config.offered_load);
         if (!offered) return unexpected(offered.error());
     }
     return loaded;

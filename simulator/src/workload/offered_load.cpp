@@ -4,16 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "vgpualloc/core/units.hpp"
-
 namespace vgpusim {
-
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::milli_gpu;
-using vgpualloc::ticks;
-using vgpualloc::unexpected;
 
 namespace {
 
@@ -38,7 +29,7 @@ demand demand_of(const simulation_input& input) {
 }
 
 double units_of(const simulation_input& input, milli_gpu gpus) {
-    return static_cast<double>(gpus.count() / vgpualloc::whole_gpu.count() * input.requested.whole());
+    return static_cast<double>(gpus.count() / whole_gpu.count() * input.requested.whole());
 }
 
 error impossible(const char* expectation) {

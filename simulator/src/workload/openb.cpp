@@ -19,10 +19,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::milli_gpu;
 using vgputraces::openb_node;
 using vgputraces::openb_pod;
 
@@ -57,7 +53,7 @@ expected<void> tune_up(std::vector<listed_pod>& list, const std::vector<openb_po
         const openb_pod& picked = by_name[source];
         if (static_cast<double>(requested + picked.gpu_milli.count()) > target) return {};
         if (list.size() >= pods_max) {
-            return vgpualloc::unexpected(
+            return unexpected(
                 bad_input(error_code::out_of_range, "tune", "the target load needs more than 50 million pods"));
         }
         requested += gpus_requested(picked).count();
@@ -118,8 +114,8 @@ expected<void> tune(std::vector<listed_pod>& list, const std::vector<openb_pod>&
     const double target = ratio * static_cast<double>(capacity);
     if (static_cast<double>(requested) < target) {
         if (requested == 0) {
-            return vgpualloc::unexpected(bad_input(error_code::unsupported, "tune",
-                                                   "the pod list asks for no GPU, so its load cannot be tuned"));
+            return unexpected(bad_input(error_code::unsupported, "tune",
+                                        "the pod list asks for no GPU, so its load cannot be tuned"));
         }
         return tune_up(list, by_name, requested, target, random);
     }
@@ -172,9 +168,9 @@ expected<void> take_times_from_trace(simulation_input& input, const std::vector<
     for (arriving_pod& pod : input.pods) {
         const openb_pod& source = by_name[pod.name];
         if (!source.creation_time) {
-            return vgpualloc::unexpected(bad_input(error_code::missing, "creation_time", "missing",
-                                                   "in the pod list, because departures are replayed")
-                                             .at("pod " + source.name));
+            return unexpected(bad_input(error_code::missing, "creation_time", "missing",
+                                        "in the pod list, because departures are replayed")
+                                  .at("pod " + source.name));
         }
         pod.arrival = *source.creation_time;
         if (source.deletion_time) pod.duration = *source.deletion_time - *source.creation_time;
@@ -230,39 +226,39 @@ expected<simulation_input> build_openb_workload(const std::vector<openb_node>& n
     input.reason_name = vgpualloc::openb::reason_name;
     input.typical = typical_pods(pods);
     input.demand = demand_of(pods);
-    if (options.stop.raised()) return vgpualloc::unexpected(vgpualloc::stop_signal::stopped());
+    if (options.stop.raised()) return unexpected(stop_signal::stopped());
     std::ranges::sort(pods, {}, &openb_pod::name);
-    if (options.stop.raised()) return vgpualloc::unexpected(vgpualloc::stop_signal::stopped());
+    if (options.stop.raised()) return unexpected(stop_signal::stopped());
     vgpualloc::compat::go_random random{options.seed};
     discard(random, draws_before_shuffle);
     std::vector<listed_pod> list(pods.size());
     for (std::size_t i = 0; i < list.size(); ++i) list[i].source = static_cast<std::uint32_t>(i);
     random.shuffle(list);
     std::int64_t capacity = 0;
-    for (const openb_node& node : nodes) capacity += vgpualloc::whole_gpu.count() * node.gpu_count;
+    for (const openb_node& node : nodes) capacity += whole_gpu.count() * node.gpu_count;
     if (const auto tuned = tune(list, pods, capacity, options.tune, random); !tuned) {
-        return vgpualloc::unexpected(tuned.error());
+        return unexpected(tuned.error());
     }
     discard(random, draws_before_node_order);
     add_nodes(input, nodes, options, random);
     const auto request_of = add_requests(input, pods);
 
-    if (options.stop.raised()) return vgpualloc::unexpected(vgpualloc::stop_signal::stopped());
+    if (options.stop.raised()) return unexpected(stop_signal::stopped());
     input.pods.reserve(list.size());
     for (const listed_pod& listed : list) {
         const auto order = static_cast<std::int64_t>(input.pods.size());
         input.pods.push_back({.name = listed.source,
                               .copy = listed.copy,
                               .request = request_of[listed.source],
-                              .arrival = order * vgpualloc::ticks_per_second.count() * vgpualloc::ticks{1},
+                              .arrival = order * ticks_per_second.count() * ticks{1},
                               .duration = std::nullopt});
     }
     if (options.departures) {
-        if (const auto timed = take_times_from_trace(input, pods); !timed) return vgpualloc::unexpected(timed.error());
+        if (const auto timed = take_times_from_trace(input, pods); !timed) return unexpected(timed.error());
     }
     if (options.offered_load > 0.0) {
         if (const auto offered = set_offered_load(input, milli_gpu{capacity}, options.offered_load); !offered) {
-            return vgpualloc::unexpected(offered.error());
+            return unexpected(offered.error());
         }
     }
     input.names.reserve(pods.size());

@@ -8,10 +8,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
 using vgpualloc::kube::manifest;
 
 namespace {

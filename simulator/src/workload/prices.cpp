@@ -14,13 +14,10 @@ namespace vgpusim {
 
 using vgpualloc::core_percent;
 using vgpualloc::device_request;
-using vgpualloc::expected;
 using vgpualloc::mib;
 using vgpualloc::price_table;
-using vgpualloc::unexpected;
 using vgpualloc::worthy_part;
 using vgpuformats::cursor;
-using vgpuformats::document;
 
 namespace {
 
@@ -89,7 +86,7 @@ price_table::device_prices read_device(const cursor& from) {
 expected<price_table> read_prices(std::string_view text, const std::string& name) {
     const auto value = vgpuformats::parse_json(text, name);
     if (!value) return unexpected(value.error());
-    std::optional<vgpualloc::error> failure;
+    std::optional<error> failure;
     const cursor from{*value, name, failure, vgpuformats::place_style::line};
     from.only({"cpu_milli_per_gpu", "models_named", "cpu_scarce", "devices"});
     price_table prices;
@@ -100,7 +97,7 @@ expected<price_table> read_prices(std::string_view text, const std::string& name
     for (const cursor& device : from.at("devices").items(0, devices_max)) {
         const auto& of_kind = prices.devices.emplace_back(read_device(device));
         if (!kinds.emplace(of_kind.model, of_kind.mode, of_kind.memory, of_kind.cores).second) {
-            device.at("model").fail(vgpualloc::error_code::duplicate,
+            device.at("model").fail(error_code::duplicate,
                                     "every kind of device (model, mode, memory_mib and compute) once");
         }
     }

@@ -16,7 +16,7 @@ constexpr std::int64_t fixed_whole = 720'720'000'000;
 
 /// The least common multiple of what shares are parts of and of a thousand; none where it passes `most`.
 std::optional<std::int64_t> common_whole(std::span<const requested_amount> amounts, std::int64_t most) {
-    std::int64_t whole = vgpualloc::whole_gpu.count();
+    std::int64_t whole = whole_gpu.count();
     for (const requested_amount& amount : amounts) {
         for (const requested_devices& part : amount.devices) {
             for (const fraction& share : {part.share.memory, part.share.compute}) {
@@ -54,9 +54,9 @@ void requested_table::add(const requested_amount& amount) {
     }
 }
 
-requested_amount requested_milli(std::int64_t devices, vgpualloc::milli_gpu each) {
-    if (devices == 0 || each == vgpualloc::milli_gpu{}) return {};
-    const fraction share = fraction::of(each.count(), vgpualloc::whole_gpu.count());
+requested_amount requested_milli(std::int64_t devices, milli_gpu each) {
+    if (devices == 0 || each == milli_gpu{}) return {};
+    const fraction share = fraction::of(each.count(), whole_gpu.count());
     return {.devices = {{.count = devices, .share = {.memory = share, .compute = share}}}};
 }
 

@@ -11,18 +11,11 @@
 #include <system_error>
 #include <type_traits>
 
-#include "vgpualloc/core/error.hpp"
-#include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/workload/seed.hpp"
 #include "vgpusim/workload/settings.hpp"
 
 namespace vgpusim::keys {
-
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::unexpected;
 
 template <class Number>
 bool parse_whole(std::string_view text, Number& out) {

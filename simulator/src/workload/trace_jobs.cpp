@@ -17,11 +17,6 @@
 
 namespace vgpusim {
 
-using vgpualloc::error;
-using vgpualloc::error_code;
-using vgpualloc::expected;
-using vgpualloc::milli_gpu;
-using vgpualloc::unexpected;
 using vgputraces::trace_job;
 
 namespace {
@@ -29,8 +24,8 @@ namespace {
 constexpr std::int64_t trace_pods_max = 50'000'000;
 
 /// What a pod asks for that gets `count` devices whole.
-vgpualloc::pod_request whole_devices(vgpualloc::milli_cpu cpu, vgpualloc::bytes memory, std::int64_t count) {
-    vgpualloc::pod_request request{.cpu = cpu, .memory = memory, .containers = {}};
+pod_request whole_devices(vgpualloc::milli_cpu cpu, vgpualloc::bytes memory, std::int64_t count) {
+    pod_request request{.cpu = cpu, .memory = memory, .containers = {}};
     if (count > 0) request.containers.push_back({.count = count, .memory = {}, .cores = {}});
     return request;
 }
@@ -51,7 +46,7 @@ public:
         for (const vgpualloc::node& node : nodes.nodes) {
             const auto devices = static_cast<std::int64_t>(node.devices.size());
             devices_per_node_ = std::max(devices_per_node_, devices);
-            milli_ += vgpualloc::whole_gpu * devices;
+            milli_ += whole_gpu * devices;
         }
         // Without any device all jobs that need one stay where they are, whatever they are cut into.
         if (devices_per_node_ == 0) devices_per_node_ = vgpualloc::devices_per_node_max;
@@ -144,8 +139,7 @@ private:
                                                    : part_of(job.memory.count(), devices, job.devices)};
             const auto [known, is_new] =
                 whole_numbers_.try_emplace({cpu, memory, devices}, static_cast<std::uint32_t>(input_.requests.size()));
-            if (is_new)
-                add_request(whole_devices(cpu, memory, devices), requested_milli(devices, vgpualloc::whole_gpu));
+            if (is_new) add_request(whole_devices(cpu, memory, devices), requested_milli(devices, whole_gpu));
             add_pod(job, known->second);
         }
     }
@@ -167,7 +161,7 @@ private:
         }
     }
 
-    void add_request(vgpualloc::pod_request request, vgpualloc::requested_amount amount) {
+    void add_request(pod_request request, vgpualloc::requested_amount amount) {
         input_.requests.push_back(std::move(request));
         amounts_.push_back(std::move(amount));
         counts_.push_back(0);

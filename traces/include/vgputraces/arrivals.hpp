@@ -8,9 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/units.hpp"
 #include "vgpuformats/list_content.hpp"
+#include "vgputraces/core_names.hpp"
 
 namespace vgputraces {
 
@@ -24,9 +23,9 @@ struct arrival_row {
     std::uint32_t queue = 0;     ///< position in arrival_table::queues
     std::uint32_t gang = no_gang;
     std::int32_t priority = 0;
-    vgpualloc::ticks arrival;
-    std::optional<vgpualloc::ticks> duration; ///< absent: it stays
-    std::optional<vgpualloc::ticks> estimate; ///< of the duration; absent: not said
+    ticks arrival;
+    std::optional<ticks> duration; ///< absent: it stays
+    std::optional<ticks> estimate; ///< of the duration; absent: not said
 
     bool operator==(const arrival_row&) const = default;
 };
@@ -46,8 +45,7 @@ struct arrival_table {
 /// gang and estimate. Times are seconds from 0 to 10^12 with up to six decimals, priorities whole numbers of 32 bits.
 /// Errors have `name`, line and column: a column that is missing or not known, a cell that is not what it has to be,
 /// the same name in two rows, no row at all.
-[[nodiscard]] vgpualloc::expected<arrival_table> read_arrivals(const vgpuformats::list_content& content,
-                                                               const std::string& name);
+[[nodiscard]] expected<arrival_table> read_arrivals(const vgpuformats::list_content& content, const std::string& name);
 
 /// The same as CSV, with those of the optional columns that some row fills.
 [[nodiscard]] std::string write_arrivals(const arrival_table& table);

@@ -8,9 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/units.hpp"
 #include "vgpuformats/list_content.hpp"
+#include "vgputraces/core_names.hpp"
 
 namespace vgputraces {
 
@@ -19,7 +18,7 @@ enum class node_event : std::uint8_t { fails, repaired, drained, undrained, leav
 
 struct cluster_event_row {
     std::uint32_t line = 0; ///< of the text, from 1
-    vgpualloc::ticks time;
+    ticks time;
     node_event what = node_event::fails;
     std::string node;   ///< empty where a pod crashes
     std::string device; ///< index or uuid; empty: the node with all of its devices
@@ -31,8 +30,8 @@ struct cluster_event_row {
 /// Reads CSV or JSONL with the columns time (seconds as in a table of arrivals), what, and node, device and pod where
 /// they are needed. The rows come by time; of equal times as in the text. Errors have `name`, line and column; a device
 /// that leaves or joins is one, as these are of nodes, and so is a pod beside a node.
-[[nodiscard]] vgpualloc::expected<std::vector<cluster_event_row>>
-read_cluster_events(const vgpuformats::list_content& content, const std::string& name);
+[[nodiscard]] expected<std::vector<cluster_event_row>> read_cluster_events(const vgpuformats::list_content& content,
+                                                                           const std::string& name);
 [[nodiscard]] std::string_view to_string(node_event what) noexcept;
 
 /// How long things work and how long they are broken, on average.
@@ -46,13 +45,13 @@ struct failure_rates {
 struct failure_model {
     std::optional<failure_rates> nodes;
     std::optional<failure_rates> devices;
-    std::optional<vgpualloc::ticks> horizon; ///< after the start nothing fails any more; absent: the last arrival
+    std::optional<ticks> horizon; ///< after the start nothing fails any more; absent: the last arrival
 
     bool operator==(const failure_model&) const = default;
 };
 
 /// Reads {"nodes": {"mtbf_s", "mttr_s"}, "devices": {…}, "horizon_s"}, YAML or JSON; nodes or devices has to be there.
 /// Means are above 0 and at most 10^9 seconds. Errors have `name` and line.
-[[nodiscard]] vgpualloc::expected<failure_model> read_failure_model(std::string_view text, const std::string& name);
+[[nodiscard]] expected<failure_model> read_failure_model(std::string_view text, const std::string& name);
 
 } // namespace vgputraces

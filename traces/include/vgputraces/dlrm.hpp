@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/list_content.hpp"
+#include "vgputraces/core_names.hpp"
 #include "vgputraces/trace_job.hpp"
 
 namespace vgputraces {
@@ -16,7 +16,7 @@ namespace vgputraces {
 /// them max_instance_per_node. Arrivals are seconds after the earliest time in creation_time and deletion_time. An
 /// instance without creation_time was there from then on, one without deletion_time stays. Nobody knows beforehand how
 /// long an instance stays, so that none has an estimate. Errors name file, line, column and value.
-[[nodiscard]] vgpualloc::expected<job_list> read_dlrm(const vgpuformats::list_content& content, const std::string& name,
-                                                      const row_options& options = {});
+[[nodiscard]] expected<job_list> read_dlrm(const vgpuformats::list_content& content, const std::string& name,
+                                           const row_options& options = {});
 
 } // namespace vgputraces

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "vgpuformats/input_source.hpp"
+#include "vgputraces/core_names.hpp"
 
 namespace vgputraces {
 
@@ -11,8 +12,8 @@ namespace vgputraces {
 /// (resolve_trace_path()); one that a scenario names, beside the scenario first.
 class file_source final : public vgpuformats::input_source {
 public:
-    [[nodiscard]] vgpualloc::expected<vgpuformats::input_text>
-    read(const std::string& name, const vgpuformats::input_options& options) const override {
+    [[nodiscard]] expected<vgpuformats::input_text> read(const std::string& name,
+                                                         const vgpuformats::input_options& options) const override {
         return vgpuformats::read_input(name, options);
     }
     [[nodiscard]] bool has(const std::string& name) const override;

@@ -8,9 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/units.hpp"
 #include "vgpuformats/files.hpp"
+#include "vgputraces/core_names.hpp"
 #include "vgputraces/openb.hpp"
 
 namespace vgputraces {
@@ -19,8 +18,8 @@ namespace vgputraces {
 struct node_kind {
     std::int64_t share = 0; ///< number of nodes, or weight: see trace_model::node_total
     std::string prefix;     ///< of the node names; empty = trace_model::prefix
-    vgpualloc::milli_cpu cpu;
-    vgpualloc::mib memory;
+    milli_cpu cpu;
+    mib memory;
     int gpu_count = 0;
     std::string model; ///< empty on nodes without GPUs
 };
@@ -28,7 +27,7 @@ struct node_kind {
 /// The GPU part of a request, with the meaning of the openb columns num_gpu, gpu_milli and gpu_spec.
 struct gpu_demand {
     int num_gpu = 0;
-    vgpualloc::milli_gpu gpu_milli;
+    milli_gpu gpu_milli;
     std::string gpu_spec;
 };
 
@@ -42,8 +41,8 @@ using duration_quantiles = std::vector<quantile_point>; ///< from probability 0 
 /// One row of the joint table of requests.
 struct pod_class {
     std::int64_t weight = 0;
-    vgpualloc::milli_cpu cpu;
-    vgpualloc::mib memory;
+    milli_cpu cpu;
+    mib memory;
     gpu_demand gpu;
     duration_quantiles durations; ///< empty = trace_model::durations
 };
@@ -58,8 +57,8 @@ struct weighted {
 struct pod_marginals {
     std::int64_t weight = 0;
     std::vector<weighted<gpu_demand>> gpus;
-    std::vector<weighted<vgpualloc::milli_cpu>> cpus;
-    std::vector<weighted<vgpualloc::mib>> memories;
+    std::vector<weighted<milli_cpu>> cpus;
+    std::vector<weighted<mib>> memories;
     duration_quantiles durations; ///< empty = trace_model::durations
 };
 
@@ -71,7 +70,7 @@ enum class arrival_process {
 
 struct arrival_model {
     arrival_process process = arrival_process::batch;
-    vgpualloc::ticks interval;
+    ticks interval;
     /// Relative arrival rate in each hour of the day, hour 0 first; the interval stays the mean over a whole day.
     std::optional<std::array<std::int64_t, 24>> hourly_weights;
     /// The offered load that the interval is chosen for, in models of the general workload (docs/trace-model.md).
@@ -109,8 +108,8 @@ struct generate_options {
 /// What was drawn, but for the pods.
 struct trace_facts {
     std::vector<openb_node> nodes;
-    vgpualloc::milli_gpu capacity;
-    vgpualloc::milli_gpu requested;
+    milli_gpu capacity;
+    milli_gpu requested;
     /// GPU time that the pods which leave ask for, over the time between the first and the last arrival, of all GPUs;
     /// absent where no such pod asks for a GPU or no time passes.
     std::optional<double> offered_load;
@@ -138,16 +137,16 @@ struct drawn_trace : trace_facts {
 
 /// Strict: unknown and duplicate keys, wrong types and numbers out of range are errors whose `where` is `where` and the
 /// JSON pointer of the enclosing object or list, and whose `field` is the key or position in it.
-[[nodiscard]] vgpualloc::expected<trace_model> parse_trace_model(std::string_view json_text, const std::string& where);
+[[nodiscard]] expected<trace_model> parse_trace_model(std::string_view json_text, const std::string& where);
 
 /// The JSON of a model, one line per node kind and class; parses back to an equal model.
 [[nodiscard]] std::string write_trace_model(const trace_model& model);
 
 /// Same model, options and seed: same result on every platform. Errors: no number of nodes or pods, both `pods` and
 /// `load`, a load or an offered load that cannot be reached, a number above the limits of docs/trace-model.md.
-[[nodiscard]] vgpualloc::expected<generated_trace> generate(const trace_model& model, const generate_options& options);
+[[nodiscard]] expected<generated_trace> generate(const trace_model& model, const generate_options& options);
 /// The same with pods that take a fifth of the memory.
-[[nodiscard]] vgpualloc::expected<drawn_trace> draw_trace(const trace_model& model, const generate_options& options);
+[[nodiscard]] expected<drawn_trace> draw_trace(const trace_model& model, const generate_options& options);
 
 /// write_openb_pods() of a trace, which has to outlive this, in pieces.
 [[nodiscard]] vgpuformats::piece_source openb_pods_in_pieces(const drawn_trace& trace);

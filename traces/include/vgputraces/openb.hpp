@@ -6,9 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/units.hpp"
 #include "vgpuformats/list_content.hpp"
+#include "vgputraces/core_names.hpp"
 #include "vgputraces/trace_job.hpp"
 
 namespace vgputraces {
@@ -16,8 +15,8 @@ namespace vgputraces {
 /// One line of a node list. Every GPU of a node is 1000 milli-GPU of the same model.
 struct openb_node {
     std::string name;
-    vgpualloc::milli_cpu cpu;
-    vgpualloc::mib memory;
+    milli_cpu cpu;
+    mib memory;
     int gpu_count = 0;
     std::string model; ///< empty on nodes without GPUs
 
@@ -27,13 +26,13 @@ struct openb_node {
 /// One line of a pod list. The columns qos, pod_phase and scheduled_time drive nothing and are not kept.
 struct openb_pod {
     std::string name;
-    vgpualloc::milli_cpu cpu;
-    vgpualloc::mib memory;
+    milli_cpu cpu;
+    mib memory;
     int num_gpu = 0;
-    vgpualloc::milli_gpu gpu_milli;                ///< per GPU; 0 for pods that use no GPU, 1000 when num_gpu > 1
-    std::string gpu_spec;                          ///< acceptable models joined by '|'; empty = any
-    std::optional<vgpualloc::ticks> creation_time; ///< from trace start; absent in lists with five columns
-    std::optional<vgpualloc::ticks> deletion_time;
+    milli_gpu gpu_milli;                ///< per GPU; 0 for pods that use no GPU, 1000 when num_gpu > 1
+    std::string gpu_spec;               ///< acceptable models joined by '|'; empty = any
+    std::optional<ticks> creation_time; ///< from trace start; absent in lists with five columns
+    std::optional<ticks> deletion_time;
 
     bool operator==(const openb_pod&) const = default;
 };
@@ -41,8 +40,8 @@ struct openb_pod {
 /// Reads a node list, which errors call `name`: columns sn, cpu_milli, memory_mib, gpu, model, in any order; further
 /// columns are ignored. Errors have name, line and column: missing column, negative or malformed number, duplicate node
 /// name, a GPU node without a model, a line with the wrong number of fields (also a truncated last line).
-[[nodiscard]] vgpualloc::expected<std::vector<openb_node>> read_openb_nodes(const vgpuformats::list_content& content,
-                                                                            const std::string& name);
+[[nodiscard]] expected<std::vector<openb_node>> read_openb_nodes(const vgpuformats::list_content& content,
+                                                                 const std::string& name);
 
 struct openb_pod_list {
     std::vector<openb_pod> pods; ///< in the order of the file
@@ -51,8 +50,8 @@ struct openb_pod_list {
 
 /// Reads a pod list: columns name, cpu_milli, memory_mib, num_gpu, gpu_milli required; gpu_spec, creation_time and
 /// deletion_time (whole seconds) optional. gpu_milli above 1000 counts as 1000 (as in the reference); names are unique.
-[[nodiscard]] vgpualloc::expected<openb_pod_list>
-read_openb_pods(const vgpuformats::list_content& content, const std::string& name, const row_options& options = {});
+[[nodiscard]] expected<openb_pod_list> read_openb_pods(const vgpuformats::list_content& content,
+                                                       const std::string& name, const row_options& options = {});
 
 /// The same formats as text, LF line ends, header first. Pods are written with all eleven columns.
 [[nodiscard]] std::string write_openb_nodes(const std::vector<openb_node>& nodes);

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/list_content.hpp"
+#include "vgputraces/core_names.hpp"
 #include "vgputraces/trace_job.hpp"
 
 namespace vgputraces {
@@ -15,7 +15,7 @@ namespace vgputraces {
 /// gpu_time and further columns are ignored. A job's name is its row from 0, its arrival the seconds after the earliest
 /// timestamp, its estimate its duration. The local time has no zone, so that a day has 24 hours, also when clocks are
 /// changed. Errors name file, line, column and value.
-[[nodiscard]] vgpualloc::expected<job_list> read_philly(const vgpuformats::list_content& content,
-                                                        const std::string& name, const row_options& options = {});
+[[nodiscard]] expected<job_list> read_philly(const vgpuformats::list_content& content, const std::string& name,
+                                             const row_options& options = {});
 
 } // namespace vgputraces

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/list_content.hpp"
+#include "vgputraces/core_names.hpp"
 #include "vgputraces/trace_job.hpp"
 
 namespace vgputraces {
@@ -20,7 +20,7 @@ namespace vgputraces {
 /// run time is not known, as those cancelled before they ran; jobs whose processors are not known. Errors name file,
 /// line, field and value: fewer or more fields, no number, an amount below -1, a job without number or submit time, a
 /// number that occurs twice.
-[[nodiscard]] vgpualloc::expected<job_list> read_swf(const vgpuformats::list_content& content, const std::string& name,
-                                                     const row_options& options = {});
+[[nodiscard]] expected<job_list> read_swf(const vgpuformats::list_content& content, const std::string& name,
+                                          const row_options& options = {});
 
 } // namespace vgputraces

@@ -7,9 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/error.hpp"
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/units.hpp"
+#include "vgputraces/core_names.hpp"
 
 namespace vgputraces {
 
@@ -19,14 +17,14 @@ inline constexpr std::int64_t job_devices_max = 10'000'000;
 /// One job: a row of the file.
 struct trace_job {
     std::string name;
-    std::int64_t row = 0;                       ///< in the file, from 0, whatever became of the rows before it
-    vgpualloc::ticks arrival{};                 ///< on the clock of the trace
-    std::optional<vgpualloc::ticks> duration{}; ///< once it runs; absent: it stays
-    std::optional<vgpualloc::ticks> estimate{}; ///< how long it is said to run at most; absent: nobody knows
-    std::int64_t devices = 0;                   ///< 0: it needs none
-    vgpualloc::milli_cpu cpu{};                 ///< 0 where the trace does not say
-    vgpualloc::bytes memory{};                  ///< of the host; likewise
-    std::string queue{};                        ///< virtual cluster, queue or application; empty: none is named
+    std::int64_t row = 0;            ///< in the file, from 0, whatever became of the rows before it
+    ticks arrival{};                 ///< on the clock of the trace
+    std::optional<ticks> duration{}; ///< once it runs; absent: it stays
+    std::optional<ticks> estimate{}; ///< how long it is said to run at most; absent: nobody knows
+    std::int64_t devices = 0;        ///< 0: it needs none
+    milli_cpu cpu{};                 ///< 0 where the trace does not say
+    vgpualloc::bytes memory{};       ///< of the host; likewise
+    std::string queue{};             ///< virtual cluster, queue or application; empty: none is named
 
     bool operator==(const trace_job&) const = default;
 };
@@ -41,12 +39,12 @@ struct skipped_rows {
     static constexpr std::size_t shown_max = 10;
 
     std::int64_t count = 0;
-    std::vector<vgpualloc::error> first; ///< what is wrong with the first of them, at most shown_max
+    std::vector<error> first; ///< what is wrong with the first of them, at most shown_max
 
     /// Counts a row, or gives its error back where bad rows end the reading.
-    [[nodiscard]] vgpualloc::expected<void> take(vgpualloc::error failure, const row_options& options) {
-        const bool is_of_row = failure.code != vgpualloc::error_code::stopped;
-        if (!options.skip_bad || !is_of_row) return vgpualloc::unexpected(std::move(failure));
+    [[nodiscard]] expected<void> take(error failure, const row_options& options) {
+        const bool is_of_row = failure.code != error_code::stopped;
+        if (!options.skip_bad || !is_of_row) return unexpected(std::move(failure));
         ++count;
         if (first.size() < shown_max) first.push_back(std::move(failure));
         return {};

@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "vgpualloc/catalog/catalog.hpp"
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/units.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgputraces/arrivals.hpp"
@@ -28,7 +26,7 @@ struct generated_workload {
     std::int64_t device_count = 0;
     std::int64_t pod_rows = 0;                ///< rows of the table
     std::vector<std::int64_t> rows_per_class; ///< in the order of the model
-    vgpualloc::ticks last_arrival;
+    ticks last_arrival;
     std::uint64_t seed = 0;
 };
 
@@ -59,11 +57,10 @@ struct drawn_workload {
 
 /// Draws the workload of a model without writing its arrivals as text. `dialects` says how components are configured.
 /// Errors: those of generate_workload.
-[[nodiscard]] vgpualloc::expected<drawn_workload> draw_workload(std::string_view json_text, const std::string& where,
-                                                                const generate_options& options,
-                                                                const vgpualloc::hardware_catalog& catalog,
-                                                                const vgpualloc::dialect_set& dialects,
-                                                                profile_wish profiles);
+[[nodiscard]] expected<drawn_workload> draw_workload(std::string_view json_text, const std::string& where,
+                                                     const generate_options& options,
+                                                     const vgpualloc::hardware_catalog& catalog,
+                                                     const vgpualloc::dialect_set& dialects, profile_wish profiles);
 
 /// Whether a model says that it is one of these: "format": "kubernetes".
 [[nodiscard]] bool is_workload_model(std::string_view json_text);
@@ -71,9 +68,9 @@ struct drawn_workload {
 /// Makes the workload of a model. Node objects are what the device plugins of their dialects register, and are read
 /// back, as the classes are. Same model, options and seed: same bytes on every platform. Errors, with `where` and line:
 /// what docs/trace-model.md says of models; unsupported for the options that are of the other kind of models.
-[[nodiscard]] vgpualloc::expected<generated_workload>
-generate_workload(std::string_view json_text, const std::string& where, const generate_options& options);
-[[nodiscard]] vgpualloc::expected<streamed_workload>
-stream_workload(std::string_view json_text, const std::string& where, const generate_options& options);
+[[nodiscard]] expected<generated_workload> generate_workload(std::string_view json_text, const std::string& where,
+                                                             const generate_options& options);
+[[nodiscard]] expected<streamed_workload> stream_workload(std::string_view json_text, const std::string& where,
+                                                          const generate_options& options);
 
 } // namespace vgputraces

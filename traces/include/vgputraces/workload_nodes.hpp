@@ -10,8 +10,7 @@
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/model/registration.hpp"
-#include "vgpuformats/cursor.hpp"
-#include "vgpuformats/document.hpp"
+#include "vgputraces/core_names.hpp"
 
 namespace vgputraces {
 
@@ -39,12 +38,12 @@ struct workload_node_kind {
 
 /// Reads one entry of nodes.kinds but for its share. What it says is checked against the catalog. `mig_dialect`, one of
 /// dialects_of_mode("mig"), is taken in place of the dialect of devices of that mode; empty: theirs.
-[[nodiscard]] workload_node_kind read_workload_node_kind(const vgpuformats::cursor& object,
+[[nodiscard]] workload_node_kind read_workload_node_kind(const cursor& object,
                                                          const vgpualloc::hardware_catalog& catalog,
                                                          const std::string& mig_dialect = {});
 
 /// The objects of a node of that kind: a Node, and a ConfigMap where the dialect has one.
-[[nodiscard]] std::vector<vgpuformats::document> node_objects(const workload_node_kind& kind, const std::string& name,
-                                                              const vgpualloc::dialect_set& dialects);
+[[nodiscard]] std::vector<document> node_objects(const workload_node_kind& kind, const std::string& name,
+                                                 const vgpualloc::dialect_set& dialects);
 
 } // namespace vgputraces

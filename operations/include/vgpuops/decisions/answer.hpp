@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
+#include "vgpuops/core_names.hpp"
 #include "vgpuops/decisions/follow.hpp"
 #include "vgpuops/decisions/rerun.hpp"
 
@@ -54,8 +54,8 @@ struct replay_answer {
 };
 
 /// Replays a log; with changes under these options, too. Errors: those of log_reader, follower and rerun.
-[[nodiscard]] vgpualloc::expected<replay_answer> replay_log(const std::string& name, std::string_view text,
-                                                            const option_changes& changes);
+[[nodiscard]] expected<replay_answer> replay_log(const std::string& name, std::string_view text,
+                                                 const option_changes& changes);
 
 /// As text, with the first differences, and as a document: docs/decision-log.md names the members.
 [[nodiscard]] std::string answer_text(const replay_answer& answered);

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/live/live_cluster.hpp"
 #include "vgpualloc/live/live_options.hpp"
+#include "vgpuops/core_names.hpp"
 #include "vgpuops/decisions/log.hpp"
 
 namespace vgpuops::decisions {
@@ -59,20 +59,17 @@ struct option_changes {
 
 /// The options of a start or configure, with `changes` in the place of what they replace. Errors: those of
 /// read_live_options(), at the line or the file that says so.
-[[nodiscard]] vgpualloc::expected<vgpualloc::live_options> options_of(const log_event& event,
-                                                                      const option_changes& changes);
+[[nodiscard]] expected<vgpualloc::live_options> options_of(const log_event& event, const option_changes& changes);
 /// An error of live_cluster::make() or configure() about these options: at the line or the command-line option.
-[[nodiscard]] vgpualloc::error policy_error(vgpualloc::error failure, const log_event& event,
-                                            const option_changes& changes);
+[[nodiscard]] error policy_error(error failure, const log_event& event, const option_changes& changes);
 
 /// The present nodes that a rule admits, by index.
-[[nodiscard]] std::vector<vgpualloc::node_index> candidates_of(const vgpualloc::ledger& book,
-                                                               const candidate_rule& rule);
+[[nodiscard]] std::vector<node_index> candidates_of(const vgpualloc::ledger& book, const candidate_rule& rule);
 
 class follower {
 public:
     /// Applies the next event. Errors: options that cannot be read, unknown_name for a pod or node that is not there.
-    [[nodiscard]] vgpualloc::expected<void> apply(const log_event& event);
+    [[nodiscard]] expected<void> apply(const log_event& event);
 
     [[nodiscard]] const log_figures& figures() const noexcept { return figures_; }
     [[nodiscard]] const std::vector<difference>& differences() const noexcept { return differences_; }
@@ -80,9 +77,9 @@ public:
     [[nodiscard]] vgpualloc::live_cluster& cluster() noexcept { return *cluster_; }
 
 private:
-    [[nodiscard]] vgpualloc::expected<void> configure(const log_event& event);
-    [[nodiscard]] vgpualloc::expected<void> apply_to_pod(const log_event& event);
-    [[nodiscard]] vgpualloc::expected<void> decide(const log_event& event);
+    [[nodiscard]] expected<void> configure(const log_event& event);
+    [[nodiscard]] expected<void> apply_to_pod(const log_event& event);
+    [[nodiscard]] expected<void> decide(const log_event& event);
     void compare_annotations(const log_event& event);
     void count(const log_event& event);
     void refuse(const log_event& event);

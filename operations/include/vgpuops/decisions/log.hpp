@@ -8,11 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/error.hpp"
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/live/live_options.hpp"
+#include "vgpuops/core_names.hpp"
 
 namespace vgpuops::decisions {
 
@@ -73,7 +72,7 @@ public:
     /// Goes to the next event; false at the end. Errors name file, line and member: those of parse_json() and
     /// read_manifests(), a member that is missing, of another type or out of range, an unknown event or reason, another
     /// version, a log that does not begin with a start.
-    [[nodiscard]] vgpualloc::expected<bool> next();
+    [[nodiscard]] expected<bool> next();
     [[nodiscard]] const log_event& event() const noexcept { return event_; }
     /// Lines that were cut off.
     [[nodiscard]] const std::vector<std::size_t>& cut_off() const noexcept { return cut_off_; }

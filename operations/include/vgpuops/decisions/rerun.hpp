@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/live/live_cluster.hpp"
@@ -46,7 +45,7 @@ public:
 
     /// Applies the next event, which `live`, a follower's cluster, has been told already. Errors: options that cannot
     /// be read.
-    [[nodiscard]] vgpualloc::expected<void> apply(const log_event& event, const vgpualloc::live_cluster& live);
+    [[nodiscard]] expected<void> apply(const log_event& event, const vgpualloc::live_cluster& live);
     /// After the last event: tries once more what waits. The fates, in the order in which pods were first tried.
     [[nodiscard]] std::vector<pod_fate> finish(const vgpualloc::live_cluster& live);
 
@@ -63,7 +62,7 @@ private:
         std::uint64_t turn = 0;                               ///< in waiting_; 0: it does not wait
     };
 
-    [[nodiscard]] vgpualloc::expected<void> configure(const log_event& event);
+    [[nodiscard]] expected<void> configure(const log_event& event);
     void tell(const vgpualloc::kube::manifest& object, const vgpualloc::live_cluster& live);
     [[nodiscard]] bool shows_decision(const vgpualloc::kube::manifest& object, const followed_pod& pod) const;
     [[nodiscard]] static vgpualloc::kube::manifest as_decided_here(const followed_pod& pod);

@@ -3,10 +3,9 @@
 
 #include <string>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
-#include "vgpuformats/document.hpp"
+#include "vgpuops/core_names.hpp"
 
 namespace vgpuops::snapshots {
 
@@ -16,8 +15,7 @@ namespace vgpuops::snapshots {
 ///
 /// Names keep their order, and labels that are compared as numbers theirs. Labels that dialects read stay as far as
 /// their values are words of the hardware.
-[[nodiscard]] vgpuformats::document anonymised(const vgpuformats::document& list,
-                                               const vgpualloc::kube::snapshot& state);
+[[nodiscard]] document anonymised(const document& list, const vgpualloc::kube::snapshot& state);
 
 /// The first thing that is decided otherwise in `after` than in `before`, two snapshots of one cluster under different
 /// names; empty: nodes, devices, what the ledger counts, pods that run and pods that wait agree by position, and each

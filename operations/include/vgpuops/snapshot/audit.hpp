@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "vgpualloc/core/error.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
+#include "vgpuops/core_names.hpp"
 
 namespace vgpuops::snapshots {
 
@@ -43,7 +43,7 @@ struct audit {
     /// What cannot be true or could not be read (the snapshot's warnings), then every device of which the ledger counts
     /// something else than the annotations say, then devices that are given out more than once with those who have
     /// them, then what reads back as something else than the ledger has.
-    std::vector<vgpualloc::error> differences{};
+    std::vector<error> differences{};
 };
 
 /// Compares a snapshot with the objects that it was made of.

@@ -6,20 +6,16 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
-#include "vgpuformats/document.hpp"
+#include "vgpuops/core_names.hpp"
 
 namespace vgpuops::snapshots {
 
-using vgpuformats::document;
-
 /// The objects of a text in its order, as documents: lists (kind List, PodList, …) are taken apart, and what stands in
 /// one without a kind has that of the list. Errors: those of parse_documents(), malformed for what is no object.
-[[nodiscard]] vgpualloc::expected<std::vector<document>> cluster_documents(std::string_view text,
-                                                                           const std::string& name);
+[[nodiscard]] expected<std::vector<document>> cluster_documents(std::string_view text, const std::string& name);
 
 /// A List of nodes, ConfigMaps that a dialect reads of them, pods that have not ended, and headers of objects that a
 /// scheduler decides by, each once, in the order found. Of each, what kube::read_manifests() reads. Pods keep what
@@ -30,8 +26,8 @@ using vgpuformats::document;
 [[nodiscard]] std::string file_text(const document& list);
 
 /// Objects of a list, read as those of any file. `name` is what errors call it.
-[[nodiscard]] vgpualloc::expected<std::vector<vgpualloc::kube::manifest>> manifests_of(const document& list,
-                                                                                       const std::string& name);
+[[nodiscard]] expected<std::vector<vgpualloc::kube::manifest>> manifests_of(const document& list,
+                                                                            const std::string& name);
 
 /// The first thing in which two snapshots of one cluster differ; empty: the ledgers, devices, pods that run and pods
 /// that wait are the same. Where the objects were read, and what warnings say, does not count.

@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "vgpualloc/catalog/catalog.hpp"
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/explain/named_place.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/metrics/idle_split.hpp"
+#include "vgpuops/core_names.hpp"
 #include "vgpuops/whatif/changes.hpp"
 #include "vgpuops/whatif/find_nodes.hpp"
 #include "vgpuops/whatif/queue.hpp"
@@ -29,7 +28,7 @@ struct question {
     std::string device_policy{}; ///< of the devices of a node; empty: as `policy`
     std::uint64_t seed = 0;
     std::string find_kind{}; ///< empty: nothing is looked for
-    vgpualloc::stop_signal stop{};
+    stop_signal stop{};
 };
 
 /// A cluster in figures. Nodes that have failed do not count, devices out of service only as such.
@@ -84,7 +83,7 @@ struct answer {
     std::int64_t refused = 0;
     std::optional<kind_answer> kind{};
     std::vector<std::string> not_considered{}; ///< of what is there (explain/not_considered.hpp)
-    std::vector<vgpualloc::error> warnings{};  ///< of the snapshot
+    std::vector<error> warnings{};             ///< of the snapshot
 };
 
 /// Answers a question about the cluster of these objects. With question::find_kind and an answer to it, the pods are
@@ -92,8 +91,8 @@ struct answer {
 /// nodes that stand for them. Errors: those of make_snapshot(), make_policy(), apply() and catalog_kinds; unknown_name
 /// for a kind that is no node and no template; duplicate for a template with the name of a node; mismatch for two
 /// policies of which only one looks at positions; stopped.
-[[nodiscard]] vgpualloc::expected<answer> answer_of(const std::vector<vgpualloc::kube::manifest>& objects,
-                                                    const vgpualloc::dialect_set& dialects, const question& asked);
+[[nodiscard]] expected<answer> answer_of(const std::vector<vgpualloc::kube::manifest>& objects,
+                                         const vgpualloc::dialect_set& dialects, const question& asked);
 
 /// As aligned text, and as a document: docs/whatif.md names the members.
 [[nodiscard]] std::string answer_text(const answer& answered);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "vgpualloc/catalog/catalog.hpp"
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
+#include "vgpuops/core_names.hpp"
 
 namespace vgpuops::whatif {
 
@@ -27,7 +27,7 @@ public:
     /// CPU and the most memory that a node of the cluster has; without a dialect devices register in the one of those
     /// possible that the cluster's devices have. Errors, at `option`: what is no such description, and those of
     /// read_workload_node_kind().
-    [[nodiscard]] vgpualloc::expected<std::string> node_for(const std::string& kind, const std::string& option);
+    [[nodiscard]] expected<std::string> node_for(const std::string& kind, const std::string& option);
 
     /// The nodes that were asked for, with the ConfigMaps that say more of them, as templates.
     [[nodiscard]] std::vector<vgpualloc::kube::manifest> take_objects() && { return std::move(made_); }

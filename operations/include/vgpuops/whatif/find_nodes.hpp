@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpuops/whatif/changes.hpp"
 #include "vgpuops/whatif/queue.hpp"
@@ -38,7 +37,7 @@ struct nodes_found {
 /// where the search ends. Pods that no scheduler takes (queued_pods::unreadable) do not count. The ledger is as before.
 /// Once an end is wanted, what is returned says nothing.
 [[nodiscard]] nodes_found find_nodes(vgpualloc::kube::snapshot& state, vgpualloc::allocator& decider,
-                                     const pod_queue& queue, const node_kind& kind, vgpualloc::pod_id first_id,
-                                     const vgpualloc::stop_signal& stop = {});
+                                     const pod_queue& queue, const node_kind& kind, pod_id first_id,
+                                     const stop_signal& stop = {});
 
 } // namespace vgpuops::whatif

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "vgpualloc/metrics/idle_split.hpp"
-#include "vgpuformats/document.hpp"
+#include "vgpuops/core_names.hpp"
 
 namespace vgpuops::whatif {
 
@@ -19,6 +19,6 @@ namespace vgpuops::whatif {
                                             const std::string& after);
 
 /// `of_use_milli` and so on.
-[[nodiscard]] vgpuformats::document idle_json(const vgpualloc::idle_parts& parts);
+[[nodiscard]] document idle_json(const vgpualloc::idle_parts& parts);
 
 } // namespace vgpuops::whatif

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/kube/mobility.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
@@ -55,7 +54,7 @@ struct moves_answer {
     std::int64_t steps = 0;
     double plan_s = 0.0;                       ///< the time that planning took; filled in by the caller
     std::vector<std::string> not_considered{}; ///< of what is there (explain/not_considered.hpp)
-    std::vector<vgpualloc::error> warnings{};
+    std::vector<error> warnings{};
 };
 
 /// The pods of the snapshot that may move; requests point into `state`. `objects` are those of the snapshot.
@@ -65,10 +64,9 @@ movable_pods(const vgpualloc::kube::snapshot& state, const std::vector<vgpualloc
 
 /// Plans room for a pod (plan::find_room), and carries the plan out on a trial of the ledger. Errors: what keeps the
 /// pod from being read, or no scheduler of the cluster from serving it.
-[[nodiscard]] vgpualloc::expected<moves_answer> plan_room(vgpualloc::kube::snapshot& state,
-                                                          const std::vector<vgpualloc::kube::manifest>& objects,
-                                                          const vgpualloc::kube::snapshot_pod& pod,
-                                                          const moves_question& asked);
+[[nodiscard]] expected<moves_answer> plan_room(vgpualloc::kube::snapshot& state,
+                                               const std::vector<vgpualloc::kube::manifest>& objects,
+                                               const vgpualloc::kube::snapshot_pod& pod, const moves_question& asked);
 /// Plans to empty devices or nodes (plan::consolidate), likewise.
 [[nodiscard]] moves_answer plan_emptying(vgpualloc::kube::snapshot& state,
                                          const std::vector<vgpualloc::kube::manifest>& objects,

@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/core/error.hpp"
-#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/model/placement.hpp"
-#include "vgpualloc/model/rejection.hpp"
+#include "vgpuops/core_names.hpp"
 
 namespace vgpuops::whatif {
 
@@ -32,9 +30,9 @@ struct queued_pods {
     std::int64_t count = 1;
     bool one_per_node = false; ///< instead of `count`: one on every node that takes one
     std::int64_t priority = 0;
-    std::string created{};                        ///< empty: after all others
-    std::string gang{};                           ///< "<namespace>/<group>"; empty: a pod by itself
-    std::optional<vgpualloc::error> unreadable{}; ///< why no scheduler takes it; it is not tried
+    std::string created{};             ///< empty: after all others
+    std::string gang{};                ///< "<namespace>/<group>"; empty: a pod by itself
+    std::optional<error> unreadable{}; ///< why no scheduler takes it; it is not tried
 };
 
 /// Pods that start together: those of one gang, else one entry of the list.
@@ -55,9 +53,8 @@ struct pod_queue {
 /// end is wanted, pods are missing.
 [[nodiscard]] pod_queue make_queue(const vgpualloc::kube::snapshot& state, const std::vector<std::string>& node_names,
                                    const std::vector<vgpualloc::kube::manifest>& objects,
-                                   const std::vector<vgpualloc::pod_id>& evicted,
-                                   const std::vector<vgpualloc::kube::manifest>& added,
-                                   const vgpualloc::stop_signal& stop = {});
+                                   const std::vector<pod_id>& evicted,
+                                   const std::vector<vgpualloc::kube::manifest>& added, const stop_signal& stop = {});
 
 /// What becomes of an entry of the queue.
 struct entry_outcome {
@@ -77,8 +74,8 @@ struct queue_outcome {
 /// when its first pod finds no place, the ledger being as that pod found it. Once an end is wanted, nothing more is
 /// placed.
 [[nodiscard]] queue_outcome place_all(vgpualloc::kube::snapshot& state, vgpualloc::allocator& decider,
-                                      const pod_queue& queue, vgpualloc::pod_id first_id,
+                                      const pod_queue& queue, pod_id first_id,
                                       const std::function<void(std::size_t)>& on_refusal = {},
-                                      const vgpualloc::stop_signal& stop = {});
+                                      const stop_signal& stop = {});
 
 } // namespace vgpuops::whatif

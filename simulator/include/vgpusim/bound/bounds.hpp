@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/plan/lp.hpp"
 #include "vgpusim/bound/pool.hpp"
 #include "vgpusim/engine/bound_figures.hpp"
 #include "vgpusim/engine/record.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -25,8 +25,8 @@ struct bound_question {
 
 /// Solves what there is to solve of an input that still has its nodes. Errors: an exact bound of a workload that is too
 /// large, or whose pods want parts of several devices; devices with too many states; those of the solver.
-[[nodiscard]] vgpualloc::expected<bound_figures> bounds_of(const loaded_input& loaded, const bound_question& question,
-                                                           vgpualloc::plan::lp_solver& solver);
+[[nodiscard]] expected<bound_figures> bounds_of(const loaded_input& loaded, const bound_question& question,
+                                                vgpualloc::plan::lp_solver& solver);
 
 /// How many arrivals a run placed before it failed one for the first time.
 [[nodiscard]] std::size_t placed_before_first_failure(const run_record& record);
@@ -36,7 +36,7 @@ struct bound_question {
 
 /// What a summary.json says that its run achieved. Errors: no summary of a run (malformed, missing), or that of other
 /// pods or devices than these figures are of (mismatch).
-[[nodiscard]] vgpualloc::expected<achieved_amount>
-achieved_in(std::string_view text, const std::string& path, const loaded_input& loaded, const bound_figures& figures);
+[[nodiscard]] expected<achieved_amount> achieved_in(std::string_view text, const std::string& path,
+                                                    const loaded_input& loaded, const bound_figures& figures);
 
 } // namespace vgpusim

@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <string>
 
-#include "vgpuformats/document.hpp"
 #include "vgpusim/engine/bound_figures.hpp"
 #include "vgpusim/engine/record.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
 /// The bounds as an object: of bound.json, and of the key `bound` of summary.json (docs/bound.md).
-[[nodiscard]] vgpuformats::document bound_document(const bound_figures& figures);
+[[nodiscard]] document bound_document(const bound_figures& figures);
 
 /// The text of bound.json.
 [[nodiscard]] std::string bound_json(const bound_figures& figures, const loaded_input& loaded,

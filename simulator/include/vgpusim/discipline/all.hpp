@@ -5,11 +5,11 @@
 #include <memory>
 #include <string_view>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpusim/discipline/conservative.hpp"
 #include "vgpusim/discipline/queue.hpp"
 #include "vgpusim/discipline/try_once.hpp"
 #include "vgpusim/engine/discipline.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -18,7 +18,7 @@ struct discipline_entry {
     std::string_view summary; ///< one sentence
     std::unique_ptr<discipline> (*make)();
     /// Whether it can plan the workload on these nodes; null: it can plan all. Errors have the field "discipline".
-    vgpualloc::expected<void> (*check)(const simulation_input&, const vgpualloc::cluster&) = nullptr;
+    expected<void> (*check)(const simulation_input&, const vgpualloc::cluster&) = nullptr;
     /// It starts jobs by simulation::try_start() alone, so that a scheduler other than the allocator may place them.
     bool only_tries = false;
 };
@@ -69,6 +69,6 @@ inline constexpr std::array all_disciplines{
 };
 
 /// The discipline of that name. Error unknown_name with the field "discipline", which lists the known ones.
-[[nodiscard]] vgpualloc::expected<const discipline_entry*> find_discipline(std::string_view name);
+[[nodiscard]] expected<const discipline_entry*> find_discipline(std::string_view name);
 
 } // namespace vgpusim

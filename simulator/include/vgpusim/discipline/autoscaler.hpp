@@ -8,6 +8,7 @@
 
 #include "vgpualloc/model/placement.hpp"
 #include "vgpusim/engine/discipline.hpp"
+#include "vgpusim/workload/core_names.hpp"
 #include "vgpusim/workload/workload.hpp"
 
 namespace vgpusim {
@@ -24,7 +25,7 @@ public:
 
     [[nodiscard]] bool keeps_waiting() const noexcept override { return rules_->keeps_waiting(); }
     void on_arrival(std::uint32_t job, scheduling_context& run) override;
-    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, scheduling_context& run) override;
+    void on_start(std::uint32_t pod, ticks planned_end, scheduling_context& run) override;
     void on_end(std::uint32_t pod, scheduling_context& run) override { rules_->on_end(pod, run); }
     void on_cluster_change(scheduling_context& run) override { rules_->on_cluster_change(run); }
     [[nodiscard]] bool approves_late_member(std::uint32_t pod, const vgpualloc::placement& where,
@@ -34,13 +35,13 @@ public:
     void pass(scheduling_context& run) override;
 
 private:
-    [[nodiscard]] std::vector<vgpualloc::node_index> nodes_needed(scheduling_context& run);
-    void place_in_thought(std::uint32_t pod, scheduling_context& run, std::vector<vgpualloc::node_index>& needed);
+    [[nodiscard]] std::vector<node_index> nodes_needed(scheduling_context& run);
+    void place_in_thought(std::uint32_t pod, scheduling_context& run, std::vector<node_index>& needed);
 
     std::unique_ptr<discipline> rules_;
-    autoscaling nodes_;                             ///< those that have not been added
-    std::vector<vgpualloc::node_index> on_the_way_; ///< added, and not there yet or there by now
-    std::vector<std::uint32_t> waiting_;            ///< jobs, in the order in which they came
+    autoscaling nodes_;                  ///< those that have not been added
+    std::vector<node_index> on_the_way_; ///< added, and not there yet or there by now
+    std::vector<std::uint32_t> waiting_; ///< jobs, in the order in which they came
 };
 
 } // namespace vgpusim

@@ -8,12 +8,10 @@
 #include <set>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/ids.hpp"
-#include "vgpualloc/core/units.hpp"
 #include "vgpusim/discipline/free_profile.hpp"
 #include "vgpusim/engine/discipline.hpp"
 #include "vgpusim/engine/scheduling_context.hpp"
+#include "vgpusim/workload/core_names.hpp"
 #include "vgpusim/workload/workload.hpp"
 
 namespace vgpusim {
@@ -28,38 +26,37 @@ namespace vgpusim {
 /// the plan until something ends, and so are those that ask for the same or, where quota is lacking, have its queue.
 class conservative final : public discipline {
 public:
-    [[nodiscard]] static vgpualloc::expected<void> check(const simulation_input& input,
-                                                         const vgpualloc::cluster& nodes);
+    [[nodiscard]] static expected<void> check(const simulation_input& input, const vgpualloc::cluster& nodes);
 
     [[nodiscard]] bool keeps_waiting() const noexcept override { return true; }
     void on_arrival(std::uint32_t job, scheduling_context& run) override;
-    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, scheduling_context& run) override;
+    void on_start(std::uint32_t pod, ticks planned_end, scheduling_context& run) override;
     void on_end(std::uint32_t pod, scheduling_context& run) override;
     void on_cluster_change(scheduling_context& run) override;
     void pass(scheduling_context& run) override;
 
 private:
     /// By the pods of a job; none for one that starts later than the others. Of a job without a plan it is empty.
-    using planned_nodes = std::vector<std::optional<vgpualloc::node_index>>;
+    using planned_nodes = std::vector<std::optional<node_index>>;
     struct planned_job {
         std::uint32_t job = 0;
         std::uint64_t turn = 0;
-        vgpualloc::ticks start = vgpualloc::ticks::max();
+        ticks start = ticks::max();
         planned_nodes nodes{};
         bool waiting = true;
     };
     struct running_pod {
-        vgpualloc::node_index node;
-        vgpualloc::ticks end; ///< as planned
+        node_index node;
+        ticks end; ///< as planned
     };
 
     void look_again_at_all();
     void plan_anew(scheduling_context& run);
     void plan(planned_job& next, scheduling_context& run);
-    [[nodiscard]] bool place_gang(const planned_job& next, vgpualloc::ticks time, vgpualloc::ticks estimate,
-                                  planned_nodes& nodes, scheduling_context& run) const;
-    void plan_gang(planned_job& next, vgpualloc::ticks estimate, scheduling_context& run);
-    void take(const planned_job& planned, vgpualloc::ticks estimate, scheduling_context& run);
+    [[nodiscard]] bool place_gang(const planned_job& next, ticks time, ticks estimate, planned_nodes& nodes,
+                                  scheduling_context& run) const;
+    void plan_gang(planned_job& next, ticks estimate, scheduling_context& run);
+    void take(const planned_job& planned, ticks estimate, scheduling_context& run);
     static start_result start(const planned_job& due, scheduling_context& run);
     void start_those_whose_time_has_come(scheduling_context& run);
     [[nodiscard]] bool offers(std::size_t node, std::uint32_t pod, scheduling_context& run);
@@ -71,7 +68,7 @@ private:
     std::vector<std::uint64_t> turns_;      ///< by job, from 1; 0: it never waited
     std::vector<std::vector<bool>> offers_; ///< by request, then node: whether its devices serve it
     std::uint64_t next_turn_ = 1;
-    std::multiset<vgpualloc::ticks> ends_;   ///< of those that run, as planned
+    std::multiset<ticks> ends_;              ///< of those that run, as planned
     std::set<std::uint32_t> unfit_classes_;  ///< of jobs that lacked at their time what is not planned
     std::set<std::uint32_t> held_up_queues_; ///< in which such a job lacked quota
     bool plan_is_void_ = true;

@@ -8,10 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/partition.hpp"
 #include "vgpualloc/model/placement.hpp"
-#include "vgpualloc/model/request.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -33,7 +32,7 @@ public:
     release_forecast& operator=(const release_forecast&) = delete;
 
     // What the discipline hears, passed on.
-    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, scheduling_context& run);
+    void on_start(std::uint32_t pod, ticks planned_end, scheduling_context& run);
     /// Returns whether the pod ended when it was planned to, so that nothing is different from what was forecast.
     bool on_end(std::uint32_t pod, scheduling_context& run);
     void on_cluster_change();
@@ -41,21 +40,21 @@ public:
     void forget_answer() { known_job_.reset(); }
 
     /// The earliest time at which the job could start if nothing else did; not before now.
-    [[nodiscard]] vgpualloc::ticks earliest(std::uint32_t job, scheduling_context& run);
+    [[nodiscard]] ticks earliest(std::uint32_t job, scheduling_context& run);
     /// Whether the job could still start at `time` although the placements `added`, which the ledger has as reserved,
     /// last longer than that. Without them it could.
-    [[nodiscard]] bool keeps(std::uint32_t job, vgpualloc::ticks time, std::span<const vgpualloc::placement> added,
+    [[nodiscard]] bool keeps(std::uint32_t job, ticks time, std::span<const vgpualloc::placement> added,
                              scheduling_context& run);
 
 private:
     /// One part of a device that a pod has, or one pod of a node, and when it is planned to end.
     struct running_part {
-        vgpualloc::ticks end;
+        ticks end;
         std::uint32_t pod = 0;
         vgpualloc::partition part;
     };
     struct running_pod {
-        vgpualloc::ticks end;
+        ticks end;
         std::uint32_t pod = 0;
     };
     class time_tree;
@@ -63,7 +62,7 @@ private:
     struct request_times;
 
     void prepare(scheduling_context& run);
-    [[nodiscard]] std::size_t flat(vgpualloc::node_index node, vgpualloc::device_index device) const noexcept {
+    [[nodiscard]] std::size_t flat(node_index node, device_index device) const noexcept {
         return first_device_[node.at()] + device.at();
     }
     [[nodiscard]] bool is_plain(std::uint32_t job, scheduling_context& run) const;
@@ -71,26 +70,25 @@ private:
     [[nodiscard]] request_times& times_of(std::uint32_t pod, scheduling_context& run);
     void refresh(unit_times& unit, scheduling_context& run);
     void refresh(request_times& times, scheduling_context& run);
-    [[nodiscard]] std::span<const vgpualloc::ticks> devices_of(const unit_times& unit, std::size_t node) const noexcept;
+    [[nodiscard]] std::span<const ticks> devices_of(const unit_times& unit, std::size_t node) const noexcept;
     /// devices_of(), with what `added` leaves of the node's devices.
-    [[nodiscard]] std::vector<vgpualloc::ticks> devices_with(const unit_times& unit, std::size_t node,
-                                                             std::span<const vgpualloc::placement> added,
-                                                             scheduling_context& run) const;
-    [[nodiscard]] vgpualloc::ticks device_time(const vgpualloc::device_request& unit, vgpualloc::node_index node,
-                                               vgpualloc::device_index device, scheduling_context& run) const;
-    [[nodiscard]] vgpualloc::ticks host_time(vgpualloc::node_index node, const vgpualloc::pod_request& request,
-                                             scheduling_context& run) const;
-    [[nodiscard]] vgpualloc::ticks node_time(const vgpualloc::pod_request& request, vgpualloc::node_index node,
-                                             std::span<const vgpualloc::ticks> devices, scheduling_context& run);
-    [[nodiscard]] bool keeps_plain(std::uint32_t pod, vgpualloc::ticks time,
-                                   std::span<const vgpualloc::placement> added, scheduling_context& run);
+    [[nodiscard]] std::vector<ticks> devices_with(const unit_times& unit, std::size_t node,
+                                                  std::span<const vgpualloc::placement> added,
+                                                  scheduling_context& run) const;
+    [[nodiscard]] ticks device_time(const vgpualloc::device_request& unit, node_index node, device_index device,
+                                    scheduling_context& run) const;
+    [[nodiscard]] ticks host_time(node_index node, const pod_request& request, scheduling_context& run) const;
+    [[nodiscard]] ticks node_time(const pod_request& request, node_index node, std::span<const ticks> devices,
+                                  scheduling_context& run);
+    [[nodiscard]] bool keeps_plain(std::uint32_t pod, ticks time, std::span<const vgpualloc::placement> added,
+                                   scheduling_context& run);
     void look_again_at(std::span<const vgpualloc::placement> added);
     [[nodiscard]] unit_times* whole_device_gang(std::uint32_t job, scheduling_context& run);
-    [[nodiscard]] bool gang_fits(std::uint32_t job, const unit_times& unit, vgpualloc::ticks time,
+    [[nodiscard]] bool gang_fits(std::uint32_t job, const unit_times& unit, ticks time,
                                  std::span<const vgpualloc::placement> added, scheduling_context& run) const;
-    [[nodiscard]] vgpualloc::ticks earliest_of_gang(std::uint32_t job, unit_times& unit, scheduling_context& run);
-    [[nodiscard]] vgpualloc::ticks earliest_by_trial(std::uint32_t job, scheduling_context& run);
-    [[nodiscard]] bool fits_at(std::uint32_t job, vgpualloc::ticks time, scheduling_context& run);
+    [[nodiscard]] ticks earliest_of_gang(std::uint32_t job, unit_times& unit, scheduling_context& run);
+    [[nodiscard]] ticks earliest_by_trial(std::uint32_t job, scheduling_context& run);
+    [[nodiscard]] bool fits_at(std::uint32_t job, ticks time, scheduling_context& run);
 
     std::vector<std::size_t> first_device_;          ///< by node; one more at the end
     std::vector<std::vector<running_part>> parts_;   ///< by device over all nodes
@@ -100,12 +98,12 @@ private:
     std::vector<std::unique_ptr<unit_times>> units_; ///< by distinct unit
     std::vector<std::unique_ptr<request_times>>
         requests_; ///< by position in simulation_input::requests; null: not asked
-    std::vector<vgpualloc::ticks> scratch_;
+    std::vector<ticks> scratch_;
     std::vector<std::uint64_t> refreshed_in_; ///< by node: the last refresh of a table that looked at it
     std::uint64_t refreshes_ = 0;
     /// The last answer by trial, which holds until something ends earlier than planned.
     std::optional<std::uint32_t> known_job_;
-    vgpualloc::ticks known_time_;
+    ticks known_time_;
 };
 
 } // namespace vgpusim

@@ -8,9 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/model/ledger.hpp"
-#include "vgpualloc/model/request.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -22,22 +21,22 @@ public:
     struct known_container;
     /// A request with what is known of its containers; null: none.
     struct asker {
-        const vgpualloc::pod_request* request = nullptr;
+        const pod_request* request = nullptr;
         std::vector<known_container*> containers;
     };
 
     /// The request has to stay where it is.
-    [[nodiscard]] asker enter(const vgpualloc::pod_request& request);
+    [[nodiscard]] asker enter(const pod_request& request);
 
     /// A pod has started on the node.
-    void on_start(vgpualloc::node_index where, const vgpualloc::ledger& book);
+    void on_start(node_index where, const vgpualloc::ledger& book);
     /// A pod on the node has ended, or is about to before anybody asks.
-    void on_end(vgpualloc::node_index where, const vgpualloc::ledger& book);
+    void on_end(node_index where, const vgpualloc::ledger& book);
 
     /// How many ends there were.
     [[nodiscard]] std::size_t size() const noexcept { return ends_.size(); }
     /// The nodes of the ends from number `read` on.
-    [[nodiscard]] std::span<const vgpualloc::node_index> since(std::size_t read) const noexcept {
+    [[nodiscard]] std::span<const node_index> since(std::size_t read) const noexcept {
         return std::span{ends_}.subspan(read);
     }
     /// Whether the request may fit on a node on which a pod has ended, from end number `read` on. `read` goes on to the
@@ -60,11 +59,10 @@ private:
         std::size_t last_end = 0;      ///< where it last stands in ends_
     };
 
-    [[nodiscard]] bool is_served(known_container& known, vgpualloc::node_index where,
-                                 const vgpualloc::ledger& book) const;
-    node_changes& note_change(vgpualloc::node_index where, const vgpualloc::ledger& book);
+    [[nodiscard]] bool is_served(known_container& known, node_index where, const vgpualloc::ledger& book) const;
+    node_changes& note_change(node_index where, const vgpualloc::ledger& book);
 
-    std::vector<vgpualloc::node_index> ends_;
+    std::vector<node_index> ends_;
     std::vector<node_changes> nodes_;
     std::map<vgpualloc::device_request, known_container> containers_;
     std::uint64_t changes_ = 0;

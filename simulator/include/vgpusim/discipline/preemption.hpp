@@ -5,14 +5,14 @@
 #include <optional>
 #include <span>
 
-#include "vgpualloc/core/ids.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
 class scheduling_context;
 
 /// Nodes on which jobs may be stopped; none: all.
-using nodes_to_ask = std::optional<std::span<const vgpualloc::node_index>>;
+using nodes_to_ask = std::optional<std::span<const node_index>>;
 
 /// Stops jobs of lower priority and starts `job`, which does not fit beside them, or does neither. Returns whether it
 /// started.

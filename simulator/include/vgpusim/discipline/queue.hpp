@@ -9,8 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "vgpualloc/core/ids.hpp"
-#include "vgpualloc/core/units.hpp"
 #include "vgpusim/discipline/forecast.hpp"
 #include "vgpusim/discipline/freed_nodes.hpp"
 #include "vgpusim/discipline/waiting_line.hpp"
@@ -44,7 +42,7 @@ public:
 
     [[nodiscard]] bool keeps_waiting() const noexcept override { return true; }
     void on_arrival(std::uint32_t job, scheduling_context& run) override;
-    void on_start(std::uint32_t pod, vgpualloc::ticks planned_end, scheduling_context& run) override;
+    void on_start(std::uint32_t pod, ticks planned_end, scheduling_context& run) override;
     void on_end(std::uint32_t pod, scheduling_context& run) override;
     void on_cluster_change(scheduling_context& run) override;
     [[nodiscard]] bool approves_late_member(std::uint32_t pod, const vgpualloc::placement& where,
@@ -54,7 +52,7 @@ public:
     /// Which job was last promised a start, and by when at the latest; none if nobody ever was.
     struct start_promise {
         std::uint32_t job = 0;
-        vgpualloc::ticks time;
+        ticks time;
     };
     [[nodiscard]] std::optional<start_promise> promise() const noexcept { return promised_; }
 
@@ -91,8 +89,8 @@ private:
     void backfill(std::uint32_t head, std::span<const std::uint32_t> lines, scheduling_context& run);
     void activate(std::uint32_t number);
     void drop_empty_lines();
-    void collect(std::span<const std::uint32_t> lines, vgpualloc::ticks longest, scheduling_context& run);
-    void collect_next(std::uint32_t line, std::size_t from, vgpualloc::ticks longest, scheduling_context& run);
+    void collect(std::span<const std::uint32_t> lines, ticks longest, scheduling_context& run);
+    void collect_next(std::uint32_t line, std::size_t from, ticks longest, scheduling_context& run);
     [[nodiscard]] candidate take_candidate();
     void refuse(line& jobs, std::uint32_t job, scheduling_context& run);
     [[nodiscard]] bool is_refused(line& jobs, scheduling_context& run);

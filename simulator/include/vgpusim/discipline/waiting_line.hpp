@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/units.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -25,14 +25,14 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return waiting_; }
 
     /// A job with a turn after all that were ever added.
-    void add(entry added, vgpualloc::ticks estimate) {
+    void add(entry added, ticks estimate) {
         if (entries_.size() == leaves_) widen();
         entries_.push_back(added);
         set(entries_.size() - 1, key_of(estimate));
         ++waiting_;
     }
     /// A job that was added before and has been removed since.
-    void restore(std::uint64_t turn, vgpualloc::ticks estimate) {
+    void restore(std::uint64_t turn, ticks estimate) {
         std::size_t low = 0;
         std::size_t high = entries_.size();
         while (low < high) {
@@ -52,8 +52,7 @@ public:
     }
 
     /// The position of the first job, from `from` on, with an estimate of at most `limit`; none if there is none.
-    [[nodiscard]] std::optional<std::size_t> first(vgpualloc::ticks limit = vgpualloc::ticks::max(),
-                                                   std::size_t from = 0) const noexcept {
+    [[nodiscard]] std::optional<std::size_t> first(ticks limit = ticks::max(), std::size_t from = 0) const noexcept {
         if (waiting_ == 0 || from >= entries_.size()) return std::nullopt;
         const std::int64_t highest = key_of(limit);
         // Up from the leaf until a tree to the right holds one, then down to its first.
@@ -75,7 +74,7 @@ private:
     static constexpr std::int64_t absent = std::numeric_limits<std::int64_t>::max();
 
     /// A job that never ends waits too.
-    [[nodiscard]] static std::int64_t key_of(vgpualloc::ticks estimate) noexcept {
+    [[nodiscard]] static std::int64_t key_of(ticks estimate) noexcept {
         return estimate.count() == absent ? absent - 1 : estimate.count();
     }
     void set(std::size_t position, std::int64_t key) noexcept {

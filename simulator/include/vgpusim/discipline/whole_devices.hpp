@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vgpualloc/model/cluster.hpp"
-#include "vgpualloc/model/request.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -11,6 +11,6 @@ namespace vgpusim {
                                        const vgpualloc::device_kinds& kinds);
 
 /// Whether the pod has at most one container that asks for devices, and takes any that fit.
-[[nodiscard]] bool takes_any_device(const vgpualloc::pod_request& request) noexcept;
+[[nodiscard]] bool takes_any_device(const pod_request& request) noexcept;
 
 } // namespace vgpusim

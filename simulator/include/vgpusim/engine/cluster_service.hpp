@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/model/ledger.hpp"
+#include "vgpusim/workload/core_names.hpp"
 #include "vgpusim/workload/workload.hpp"
 
 namespace vgpusim {
@@ -21,11 +22,11 @@ public:
     /// Carries out the event. What runs there stays booked.
     void apply(const cluster_event& change);
     /// The device takes nothing new while pods are moved for one that is to go there. May be closed by several.
-    void close(vgpualloc::node_index node, vgpualloc::device_index device);
+    void close(node_index node, device_index device);
     /// Takes one close() back.
-    void reopen(vgpualloc::node_index node, vgpualloc::device_index device);
+    void reopen(node_index node, device_index device);
     /// Whether the node itself has failed or is away.
-    [[nodiscard]] bool is_stopped(vgpualloc::node_index node) const {
+    [[nodiscard]] bool is_stopped(node_index node) const {
         const auto known = reasons_.find({node.value(), no_device});
         return known != reasons_.end() && known->second.stopped > 0;
     }
@@ -39,7 +40,7 @@ private:
     };
     using place = std::pair<std::uint32_t, std::uint32_t>; ///< node and device; no_device: the node itself
 
-    void order(vgpualloc::node_index node, vgpualloc::device_index device, const reasons& why);
+    void order(node_index node, device_index device, const reasons& why);
 
     static constexpr std::uint32_t no_device = ~std::uint32_t{0};
 

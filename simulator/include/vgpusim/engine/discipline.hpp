@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/placement.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -22,7 +22,7 @@ public:
     /// All pods of a job have arrived; or it was stopped and is to run again, with its old place in the queue.
     virtual void on_arrival(std::uint32_t job, scheduling_context& run) = 0;
     /// A pod has started, and is planned to end at `planned_end` (ticks::max(): nobody knows).
-    virtual void on_start(std::uint32_t /*pod*/, vgpualloc::ticks /*planned_end*/, scheduling_context& /*run*/) {}
+    virtual void on_start(std::uint32_t /*pod*/, ticks /*planned_end*/, scheduling_context& /*run*/) {}
     /// A pod has ended or was stopped; its booking is still in the ledger while this is called.
     virtual void on_end(std::uint32_t /*pod*/, scheduling_context& /*run*/) {}
     /// A node or device went out of service, or came back.

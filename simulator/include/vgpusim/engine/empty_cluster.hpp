@@ -7,8 +7,8 @@
 
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/model/ledger.hpp"
-#include "vgpualloc/model/request.hpp"
 #include "vgpualloc/policy/binpack.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -23,12 +23,10 @@ public:
     /// Why `minimum` of these pods cannot run side by side, by the first one in the way; none if they can. They are
     /// packed one after the other in three orders, so pods of very different requests may be refused that some other
     /// order would place.
-    [[nodiscard]] vgpualloc::rejection_code why_not(std::span<const vgpualloc::pod_request* const> pods,
-                                                    std::uint32_t minimum);
+    [[nodiscard]] rejection_code why_not(std::span<const pod_request* const> pods, std::uint32_t minimum);
 
 private:
-    [[nodiscard]] vgpualloc::rejection_code why_not_in_order(std::span<const vgpualloc::pod_request* const> pods,
-                                                             std::uint32_t minimum);
+    [[nodiscard]] rejection_code why_not_in_order(std::span<const pod_request* const> pods, std::uint32_t minimum);
 
     vgpualloc::ledger book_;
     std::unique_ptr<vgpualloc::policy> packing_;

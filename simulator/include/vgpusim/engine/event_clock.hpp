@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "vgpualloc/core/units.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -13,7 +13,7 @@ namespace vgpusim {
 class event_clock {
 public:
     /// All events before number `next_event` that have no time yet happened at `now`, which never goes back.
-    void note(std::uint64_t next_event, vgpualloc::ticks now) {
+    void note(std::uint64_t next_event, ticks now) {
         const std::uint64_t timed = moments_.empty() ? 0 : moments_.back().end;
         if (next_event == timed) return;
         if (!moments_.empty() && moments_.back().time == now) {
@@ -29,10 +29,10 @@ public:
         explicit reader(const event_clock& clock) noexcept : clock_{&clock} {}
 
         /// Events that were never noted happened at the last moment that was.
-        [[nodiscard]] vgpualloc::ticks time_of(std::uint64_t event) noexcept {
+        [[nodiscard]] ticks time_of(std::uint64_t event) noexcept {
             const auto& moments = clock_->moments_;
             while (at_ + 1 < moments.size() && moments[at_].end <= event) ++at_;
-            return moments.empty() ? vgpualloc::ticks{} : moments[at_].time;
+            return moments.empty() ? ticks{} : moments[at_].time;
         }
 
     private:
@@ -43,7 +43,7 @@ public:
 private:
     struct moment {
         std::uint64_t end = 0; ///< the number of the first event that happened later
-        vgpualloc::ticks time;
+        ticks time;
     };
     std::vector<moment> moments_;
 };

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/units.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -16,7 +16,7 @@ namespace vgpusim {
 enum class event_class : std::uint8_t { finish, moved, cluster, node_added, crash, arrival, tidy, sample };
 
 struct event {
-    vgpualloc::ticks time;
+    ticks time;
     event_class what = event_class::sample;
     std::uint32_t round = 0; ///< of a finish: which start of the pod it belongs to; of a move: which of its plan
     std::uint64_t sequence = 0;
@@ -35,7 +35,7 @@ struct event {
 /// cannot happen, because every event gets its own sequence number.
 class event_queue {
 public:
-    void push(vgpualloc::ticks time, event_class what, std::uint32_t subject, std::uint32_t round = 0) {
+    void push(ticks time, event_class what, std::uint32_t subject, std::uint32_t round = 0) {
         event added{.time = time, .what = what, .round = round, .sequence = sequence_++, .subject = subject};
         if (first_known_) {
             if (added.before(first_)) std::swap(added, first_);

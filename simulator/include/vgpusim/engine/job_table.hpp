@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "vgpualloc/core/units.hpp"
+#include "vgpusim/workload/core_names.hpp"
 #include "vgpusim/workload/workload.hpp"
 
 namespace vgpusim {
@@ -36,7 +36,7 @@ public:
         return named() ? input_->jobs[job].priority : 0;
     }
     /// How long a planner takes the job to run: what it is said to run, else what it will, else for ever.
-    [[nodiscard]] vgpualloc::ticks estimate(std::uint32_t job) const noexcept;
+    [[nodiscard]] ticks estimate(std::uint32_t job) const noexcept;
     [[nodiscard]] std::uint32_t request_of(std::uint32_t pod) const noexcept { return input_->pods[pod].request; }
 
     /// Jobs of one class ask for the same, in one queue with one priority: where one does not fit, no other one does.
@@ -58,6 +58,6 @@ private:
 };
 
 /// What a request says by itself that it takes, over all its containers and devices.
-[[nodiscard]] device_amounts amounts_of(const vgpualloc::pod_request& request) noexcept;
+[[nodiscard]] device_amounts amounts_of(const pod_request& request) noexcept;
 
 } // namespace vgpusim

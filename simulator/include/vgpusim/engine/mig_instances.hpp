@@ -7,6 +7,7 @@
 
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/placement.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -19,7 +20,7 @@ public:
 
 private:
     using instance_list = std::vector<vgpualloc::mig_instance>;
-    [[nodiscard]] instance_list& existing_on(vgpualloc::node_index node, vgpualloc::device_index device);
+    [[nodiscard]] instance_list& existing_on(node_index node, device_index device);
 
     std::vector<std::vector<instance_list>> existing_; ///< by node and device
 };

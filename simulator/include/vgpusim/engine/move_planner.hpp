@@ -6,20 +6,20 @@
 #include <memory>
 #include <optional>
 
-#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/plan/move_plan.hpp"
 #include "vgpualloc/policy/policy.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
 /// What is asked of a planner.
 struct room_wanted {
     const vgpualloc::ledger* book = nullptr;
-    const vgpualloc::pod_request* request = nullptr; ///< of a pod that fits nowhere; null: there is none
-    double tokens = 0.0;                             ///< moves that may be spent
+    const pod_request* request = nullptr; ///< of a pod that fits nowhere; null: there is none
+    double tokens = 0.0;                  ///< moves that may be spent
     /// What a live pod asked for if it may move; null if it may not.
-    std::function<const vgpualloc::pod_request*(vgpualloc::pod_id)> movable{};
+    std::function<const pod_request*(pod_id)> movable{};
 };
 
 /// Changes nothing: the simulation carries plans out.
@@ -36,6 +36,6 @@ public:
 /// fewest moves, at most moves_max, by plan/defragment.hpp. Devices are emptied by plan/defragment.hpp in either case.
 /// The policy must outlive the planner. Once an end is wanted, the fewest moves and emptied devices are not sought on.
 [[nodiscard]] std::unique_ptr<move_planner> planner_for(vgpualloc::policy& ranking, std::int64_t moves_max,
-                                                        const vgpualloc::stop_signal& stop = {});
+                                                        const stop_signal& stop = {});
 
 } // namespace vgpusim

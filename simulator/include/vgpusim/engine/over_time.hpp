@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "vgpualloc/core/units.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -46,7 +46,7 @@ class over_time {
 public:
     /// These amounts were held until `now`, which is not before the moment of the call before. The first call says only
     /// when the run begins.
-    void hold(const amounts_in_use& amounts, vgpualloc::ticks now) noexcept {
+    void hold(const amounts_in_use& amounts, ticks now) noexcept {
         if (begun_ && now != last_) {
             const std::int64_t span = (now - last_).count();
             for (std::size_t i = 0; i < fields.size(); ++i) sums_[i].hold(amounts.*fields[i], span);
@@ -57,7 +57,7 @@ public:
     }
 
     [[nodiscard]] bool has_begun() const noexcept { return begun_; }
-    [[nodiscard]] vgpualloc::ticks end() const noexcept { return last_; } ///< of the last call of hold()
+    [[nodiscard]] ticks end() const noexcept { return last_; } ///< of the last call of hold()
     /// Whether any time has passed; without it there are no means.
     [[nodiscard]] bool has_span() const noexcept { return span_ > 0; }
     [[nodiscard]] std::int64_t span() const noexcept { return span_; } ///< ticks that have passed
@@ -79,7 +79,7 @@ private:
 
     std::array<amount_over_time, fields.size()> sums_;
     std::int64_t span_ = 0; ///< in ticks
-    vgpualloc::ticks last_;
+    ticks last_;
     bool begun_ = false;
 };
 

@@ -45,8 +45,8 @@ struct row_counts {
     wide_integer waited_ticks = 0; ///< those, until their first start
 
     [[nodiscard]] double wait_mean_s() const noexcept {
-        constexpr auto ticks_per_second = static_cast<double>(vgpualloc::ticks_per_second.count());
-        return started == 0 ? 0.0 : static_cast<double>(waited_ticks) / static_cast<double>(started) / ticks_per_second;
+        constexpr auto per_second = static_cast<double>(ticks_per_second.count());
+        return started == 0 ? 0.0 : static_cast<double>(waited_ticks) / static_cast<double>(started) / per_second;
     }
 };
 
@@ -71,8 +71,8 @@ struct run_record {
     /// Some pods of the workload end: the state at the end then says little, and what counts are means over time.
     bool pods_leave = false;
     bool has_queue = false; ///< jobs that do not fit wait
-    vgpualloc::ticks first_arrival;
-    vgpualloc::ticks last_arrival;
+    ticks first_arrival;
+    ticks last_arrival;
     std::optional<double> offered_load;         ///< offered_load_of()
     std::unique_ptr<vgpualloc::ledger> at_peak; ///< when the most was allocated; null where pods stay
     vgpualloc::idle_parts idle{};               ///< in the state to show, to the mean pod of the workload
@@ -93,7 +93,7 @@ struct run_record {
 /// Lets the means of runs whose pods leave be over one span, up to the latest end of any of them: else the run that
 /// places a long pod would have the longest span and the smallest means.
 inline void share_span(std::span<run_record* const> runs) {
-    vgpualloc::ticks end{};
+    ticks end{};
     for (const run_record* run : runs) end = std::max(end, run->result.usage.end());
     for (run_record* run : runs) {
         if (run->pods_leave) run->result.extend_to(end);

@@ -30,7 +30,7 @@ public:
 
     // ---- reading
 
-    [[nodiscard]] vgpualloc::ticks now() const noexcept { return now_; }
+    [[nodiscard]] ticks now() const noexcept { return now_; }
     [[nodiscard]] const job_table& jobs() const noexcept { return jobs_; }
     [[nodiscard]] const quota_book& quotas() const noexcept { return quotas_; }
     [[nodiscard]] const simulation_input& input() const noexcept { return *input_; }
@@ -39,13 +39,13 @@ public:
     /// For questions: a discipline places nothing itself.
     [[nodiscard]] vgpualloc::allocator& alloc() noexcept { return *allocator_; }
     /// How much later than it has its devices a job may begin.
-    [[nodiscard]] vgpualloc::ticks layout_change() const noexcept { return layout_change_; }
+    [[nodiscard]] ticks layout_change() const noexcept { return layout_change_; }
     /// Whether something else than the allocator places pods.
     [[nodiscard]] bool has_placer() const noexcept { return has_placer_; }
     [[nodiscard]] vgpualloc::request_id request_id_of(std::uint32_t pod) const noexcept {
         return requests_[input_->pods[pod].request];
     }
-    [[nodiscard]] const vgpualloc::pod_request& request_of(std::uint32_t pod) const noexcept {
+    [[nodiscard]] const pod_request& request_of(std::uint32_t pod) const noexcept {
         return input_->requests[input_->pods[pod].request];
     }
     /// Whether the caller wants an end. Passes that take long ask this in their loops and return: what they leave
@@ -54,7 +54,7 @@ public:
     /// Whether the pod will not be tried again.
     [[nodiscard]] virtual bool is_given_up(std::uint32_t pod) const noexcept = 0;
     /// What keeps the job from starting even if nothing else ran; none: it would start.
-    [[nodiscard]] virtual vgpualloc::rejection_code why_never(std::uint32_t job) = 0;
+    [[nodiscard]] virtual rejection_code why_never(std::uint32_t job) = 0;
 
     // ---- acting
 
@@ -62,20 +62,20 @@ public:
     /// beyond the minimum that do not fit start later, when they do; without a waiting queue they have failed.
     virtual start_result try_start(std::uint32_t job, const approval* approve = nullptr) = 0;
     /// Starts the pods of a job on these nodes, those without a node later; which devices, the policy says. Or nothing.
-    virtual start_result start_on(std::uint32_t job, std::span<const std::optional<vgpualloc::node_index>> nodes) = 0;
+    virtual start_result start_on(std::uint32_t job, std::span<const std::optional<node_index>> nodes) = 0;
     /// Starts a job exactly there: `places` is by its pods, all of which have to fit together; those without a place
     /// start later. The job's queue has to have quota.
     virtual void start_at(std::uint32_t job, std::span<const std::optional<vgpualloc::placement>> places) = 0;
     /// A waiting job will not be tried again: for what its attempts have shown, or for `why`.
-    virtual void give_up(std::uint32_t job, vgpualloc::rejection_code why = vgpualloc::rejection_code::none) = 0;
+    virtual void give_up(std::uint32_t job, rejection_code why = rejection_code::none) = 0;
     /// Stops a running job for another one; it waits again.
     virtual void preempt(std::uint32_t job) = 0;
     /// A node that is out of service takes pods from then on.
-    virtual void add_node_at(vgpualloc::node_index node, vgpualloc::ticks time) = 0;
+    virtual void add_node_at(node_index node, ticks time) = 0;
 
 protected:
     scheduling_context(const simulation_input& input, vgpualloc::ledger& book, vgpualloc::allocator& alloc,
-                       vgpualloc::ticks layout_change, bool has_placer)
+                       ticks layout_change, bool has_placer)
         : input_{&input}, ledger_{&book}, allocator_{&alloc}, jobs_{input}, quotas_{input.queues},
           layout_change_{layout_change}, has_placer_{has_placer} {}
 
@@ -85,10 +85,10 @@ protected:
     job_table jobs_;
     quota_book quotas_;
     std::vector<vgpualloc::request_id> requests_{}; ///< by position in simulation_input::requests
-    vgpualloc::ticks now_{};
+    ticks now_{};
 
 private:
-    vgpualloc::ticks layout_change_;
+    ticks layout_change_;
     bool has_placer_;
 };
 

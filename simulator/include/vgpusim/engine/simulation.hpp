@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/plan/move_executor.hpp"
 #include "vgpusim/engine/cluster_service.hpp"
@@ -36,22 +35,22 @@ struct pod_outcome {
     /// Of the last start, position in ledger::bookings(); no_booking = never placed. Where the log is dropped it says
     /// only whether the pod was placed.
     std::uint32_t booking = no_booking;
-    vgpualloc::rejection_code reason = vgpualloc::rejection_code::none; ///< of the last attempt that failed
+    rejection_code reason = rejection_code::none; ///< of the last attempt that failed
 };
 
 /// When a pod ran.
 struct pod_times {
-    vgpualloc::ticks start;     ///< the first time that it ran, or will; meaningful if starts > 0
-    vgpualloc::ticks end;       ///< meaningful if ended
-    vgpualloc::ticks begun;     ///< of the latest start
-    std::uint32_t starts = 0;   ///< more than one after preemptions and failures
-    bool ended = false;         ///< it has run to its end
-    bool given_up = false;      ///< it will not be tried again
-    bool has_run = false;       ///< it was not stopped before its MIG instances were there
-    bool failed = false;        ///< a failure has stopped it, and it has not started since
-    std::uint32_t moves = 0;    ///< of this and earlier runs
-    vgpualloc::node_index node; ///< of the latest start, or where it was moved since
-    vgpualloc::ticks delayed;   ///< by the downtime of the moves of this run
+    ticks start;              ///< the first time that it ran, or will; meaningful if starts > 0
+    ticks end;                ///< meaningful if ended
+    ticks begun;              ///< of the latest start
+    std::uint32_t starts = 0; ///< more than one after preemptions and failures
+    bool ended = false;       ///< it has run to its end
+    bool given_up = false;    ///< it will not be tried again
+    bool has_run = false;     ///< it was not stopped before its MIG instances were there
+    bool failed = false;      ///< a failure has stopped it, and it has not started since
+    std::uint32_t moves = 0;  ///< of this and earlier runs
+    node_index node;          ///< of the latest start, or where it was moved since
+    ticks delayed;            ///< by the downtime of the moves of this run
 
     /// Tells the finish of this run, with the moves so far, from others.
     [[nodiscard]] std::uint32_t round() const noexcept { return starts + moves; }
@@ -59,7 +58,7 @@ struct pod_times {
 
 /// The cluster after one event, or at one sampling time.
 struct sample {
-    vgpualloc::ticks time;
+    ticks time;
     std::int64_t arrived_milli = 0; ///< asked for by all pods that have arrived, failed ones too
     std::int64_t allocated_milli = 0;
     requested_units served{};        ///< asked for by the pods that run, in each dimension at most what devices have
@@ -79,17 +78,17 @@ public:
     arrival_listener(const arrival_listener&) = delete;
     arrival_listener& operator=(const arrival_listener&) = delete;
 
-    virtual void note_arrival(const vgpualloc::pod_request& request) = 0;
+    virtual void note_arrival(const pod_request& request) = 0;
 };
 
 /// How pods are moved for others that would be lost, or so that devices become empty; without a planner none is.
 struct move_rules {
     move_planner* planner = nullptr;
-    vgpualloc::ticks interval{};     ///< so often devices are emptied; 0: pods move for others that would be lost
-    double per_accepted = 0.01;      ///< moves that each pod that starts allows
-    double tokens_max = 50.0;        ///< moves that may be saved up
-    vgpualloc::ticks downtime{};     ///< of a pod, per move: it runs so much longer
-    vgpualloc::ticks copy_per_gib{}; ///< while it is copied a pod has its old place and the new one
+    ticks interval{};           ///< so often devices are emptied; 0: pods move for others that would be lost
+    double per_accepted = 0.01; ///< moves that each pod that starts allows
+    double tokens_max = 50.0;   ///< moves that may be saved up
+    ticks downtime{};           ///< of a pod, per move: it runs so much longer
+    ticks copy_per_gib{};       ///< while it is copied a pod has its old place and the new one
 };
 
 /// What came of them.
@@ -110,10 +109,10 @@ enum class kept_of_run : bool { everything, pods };
 struct simulation_options {
     kept_of_run kept = kept_of_run::everything;
     /// Time between samples; 0 = a sample after every placement, failure and finish.
-    vgpualloc::ticks sample_interval{};
+    ticks sample_interval{};
     after_failure on_failure = after_failure::requeue;
     /// How long it takes to make a MIG instance that is not there; its slices are taken meanwhile.
-    vgpualloc::ticks layout_change{};
+    ticks layout_change{};
     /// By kind of device, what it draws (power_of_kinds()).
     std::vector<std::optional<power_draw>> power{};
     /// Decides in place of the allocator, which then only shows the state of nodes; null: the allocator decides. It
@@ -123,7 +122,7 @@ struct simulation_options {
     arrival_listener* listens = nullptr;
     /// Needs a discipline that only tries.
     move_rules moves{};
-    vgpualloc::stop_signal stop{};
+    stop_signal stop{};
 };
 
 /// When the most was allocated; of equal moments the first.
@@ -154,7 +153,7 @@ struct simulation_result {
     std::vector<std::int64_t> stranded_max;      ///< by profile, after any event
     over_time usage;                             ///< from the first arrival to the last event, or further (extend_to)
     amounts_in_use at_end;                       ///< after the last event
-    vgpualloc::ticks ended;                      ///< when that was
+    ticks ended;                                 ///< when that was
     std::vector<std::int64_t> stranded_at_end;   ///< by profile
     over_time usage_of_arrivals;                 ///< from the first arrival to the last one
     allocation_peak peak;
@@ -174,7 +173,7 @@ struct simulation_result {
     bool stopped = false; ///< the caller wanted an end (simulation_options::stop): nothing else here says anything
 
     /// Lets the state at the end last until `end`: the means of runs that are compared are over one span of time.
-    void extend_to(vgpualloc::ticks end);
+    void extend_to(ticks end);
 
     /// Decisions per CPU second: the loop is one thread, so on an idle machine this is the rate by the wall clock too.
     [[nodiscard]] double decisions_per_s() const noexcept {
@@ -211,15 +210,13 @@ public:
 
     [[nodiscard]] bool wants_stop() override { return stopped_ || (stopped_ = options_.stop.poll()); }
     start_result try_start(std::uint32_t job, const approval* approve = nullptr) override;
-    start_result start_on(std::uint32_t job, std::span<const std::optional<vgpualloc::node_index>> nodes) override;
+    start_result start_on(std::uint32_t job, std::span<const std::optional<node_index>> nodes) override;
     void start_at(std::uint32_t job, std::span<const std::optional<vgpualloc::placement>> places) override;
-    void give_up(std::uint32_t job, vgpualloc::rejection_code why = vgpualloc::rejection_code::none) override;
-    void add_node_at(vgpualloc::node_index node, vgpualloc::ticks time) override {
-        queue_.push(time, event_class::node_added, node.value());
-    }
+    void give_up(std::uint32_t job, rejection_code why = rejection_code::none) override;
+    void add_node_at(node_index node, ticks time) override { queue_.push(time, event_class::node_added, node.value()); }
     [[nodiscard]] bool is_given_up(std::uint32_t pod) const noexcept override { return result_.times[pod].given_up; }
     void preempt(std::uint32_t job) override;
-    [[nodiscard]] vgpualloc::rejection_code why_never(std::uint32_t job) override;
+    [[nodiscard]] rejection_code why_never(std::uint32_t job) override;
 
 private:
     /// A pod of a job that starts, and the slot of its booking.
@@ -229,27 +226,27 @@ private:
     };
 
     // Moves (simulation_moves.cpp). The executor reports here what it does.
-    void set_closed(vgpualloc::node_index node, vgpualloc::device_index device, bool closed) override;
-    [[nodiscard]] vgpualloc::pod_id new_copy() override;
+    void set_closed(node_index node, device_index device, bool closed) override;
+    [[nodiscard]] pod_id new_copy() override;
     void begin_copy(vgpualloc::plan::move_ticket ticket, const vgpualloc::plan::pod_move& move) override;
     void go_on_soon(vgpualloc::plan::move_ticket ticket) override;
     void leaves(const vgpualloc::plan::pod_move& move) override;
     void arrives(const vgpualloc::plan::pod_move& move, vgpualloc::booking_id booked) override;
-    void use_changed(vgpualloc::node_index node) override;
-    [[nodiscard]] bool may_start(vgpualloc::pod_id arriving) override;
+    void use_changed(node_index node) override;
+    [[nodiscard]] bool may_start(pod_id arriving) override;
     void ended(const vgpualloc::plan::ended_plan& plan) override;
     [[nodiscard]] room_wanted question_about_moves();
     [[nodiscard]] bool make_room(std::uint32_t pod);
     void tidy();
     [[nodiscard]] bool start_plan(vgpualloc::plan::move_plan planned, std::optional<vgpualloc::booking> arriving);
     [[nodiscard]] bool moves_take_time() const noexcept;
-    [[nodiscard]] vgpualloc::ticks copy_time(const vgpualloc::plan::pod_move& move) const;
+    [[nodiscard]] ticks copy_time(const vgpualloc::plan::pod_move& move) const;
     void drop_plans_of_copies(std::vector<std::uint32_t>& stopped);
-    bool repeat(event_class what, vgpualloc::ticks time);
+    bool repeat(event_class what, ticks time);
 
     [[nodiscard]] bool step();
     [[nodiscard]] bool is_over() const noexcept;
-    void hold(vgpualloc::ticks until);
+    void hold(ticks until);
     void arrive();
     void enqueue(std::uint32_t job);
     void handle(const event& happening);
@@ -268,19 +265,19 @@ private:
     [[nodiscard]] bool has_quota(std::uint32_t job);
     [[nodiscard]] vgpualloc::booking booking_for(std::uint32_t pod) const;
     [[nodiscard]] std::uint32_t book(std::uint32_t pod, const vgpualloc::placement& where);
-    [[nodiscard]] vgpualloc::ticks provide_instances(const vgpualloc::placement& where);
-    void begin(const member& started, vgpualloc::ticks time);
+    [[nodiscard]] ticks provide_instances(const vgpualloc::placement& where);
+    void begin(const member& started, ticks time);
     [[nodiscard]] bool counts_amounts() const noexcept { return options_.kept == kept_of_run::everything; }
     [[nodiscard]] std::uint64_t decision_begin() const noexcept; ///< ns
     void count_decision(std::uint64_t begin);
     void forget_log();
-    void update_node(vgpualloc::node_index where);
+    void update_node(node_index where);
     /// What the running pods ask for, at most what devices have.
     [[nodiscard]] requested_units served() const noexcept;
-    [[nodiscard]] sample state_at(vgpualloc::ticks time) const;
+    [[nodiscard]] sample state_at(ticks time) const;
     [[nodiscard]] amounts_in_use amounts() const noexcept;
     void record();
-    void add_sample(vgpualloc::ticks time);
+    void add_sample(ticks time);
     void note_peak();
     void count_outcomes();
 
@@ -297,8 +294,8 @@ private:
     std::vector<std::uint32_t> members_here_;  ///< by job, where jobs are named: pods that have arrived
     std::vector<std::uint32_t> late_members_;  ///< pods of running jobs beyond their minimum, in the order of starting
     std::vector<vgpualloc::placement> places_; ///< of the gang that is being tried
-    std::vector<std::optional<vgpualloc::rejection_code>> never_; ///< why_never() by class
-    std::unique_ptr<class empty_cluster> empty_;                  ///< made when first asked
+    std::vector<std::optional<rejection_code>> never_; ///< why_never() by class
+    std::unique_ptr<class empty_cluster> empty_;       ///< made when first asked
     wide_requested_units arrived_{};
     requested_units served_{};
     std::int64_t waiting_ = 0;

@@ -26,7 +26,7 @@ inline constexpr std::string_view volcano_summary =
 /// Whether the run can be decided by Volcano's model. Errors, unsupported: field "policy" for a workload without
 /// Kubernetes objects, "events" for one in which single devices fail, which Volcano learns from what their node
 /// registers.
-[[nodiscard]] vgpualloc::expected<void> check_volcano(const simulation_input& input, const vgpualloc::cluster& nodes);
+[[nodiscard]] expected<void> check_volcano(const simulation_input& input, const vgpualloc::cluster& nodes);
 
 /// What the configuration files say, as Volcano holds it. Without a device configuration its built-in names count;
 /// without a scheduler configuration all kinds of devices are served but gpushare's, by binpack with weight 10.
@@ -43,12 +43,10 @@ public:
     volcano_placer(const simulation_input& input, vgpualloc::ledger& book);
 
     void begin_pass() override;
-    [[nodiscard]] vgpualloc::expected<vgpualloc::placed_pod, vgpualloc::rejection_code>
-    place(std::uint32_t pod) override;
+    [[nodiscard]] expected<vgpualloc::placed_pod, rejection_code> place(std::uint32_t pod) override;
     void discard(std::uint32_t pod) override;
     void release(std::uint32_t pod) override;
-    [[nodiscard]] vgpualloc::rejection_code why_never(std::span<const std::uint32_t> pods,
-                                                      std::uint32_t minimum) override;
+    [[nodiscard]] rejection_code why_never(std::span<const std::uint32_t> pods, std::uint32_t minimum) override;
     [[nodiscard]] overcommitment given_beyond() override;
 
 private:
@@ -56,11 +54,11 @@ private:
 
     [[nodiscard]] std::unique_ptr<scheduler> make_scheduler() const;
     [[nodiscard]] vgpualloc::kubernetes::pod object_of(std::uint32_t pod) const;
-    [[nodiscard]] const vgpualloc::pod_request& request_of(std::uint32_t pod) const {
+    [[nodiscard]] const pod_request& request_of(std::uint32_t pod) const {
         return input_->requests[input_->pods[pod].request];
     }
     [[nodiscard]] bool asks_for_devices(std::uint32_t pod) const;
-    vgpualloc::rejection_code find_candidates(std::uint32_t pod);
+    rejection_code find_candidates(std::uint32_t pod);
     [[nodiscard]] vgpualloc::booking read_back(std::uint32_t pod, vgpualloc::kubernetes::pod bound,
                                                const vgpualloc::compat::volcano::attempt& attempt);
     [[nodiscard]] vgpualloc::placed_pod book(vgpualloc::booking given);
@@ -78,7 +76,7 @@ private:
     };
     std::vector<allocated_pod> allocated_; ///< in the open session; the scheduler's cache has them once that is over
     std::vector<bool> candidates_;         ///< by node
-    std::set<std::pair<vgpualloc::node_index, vgpualloc::device_index>> overcommitted_; ///< some may be no longer
+    std::set<std::pair<node_index, device_index>> overcommitted_; ///< some may be no longer
     overcommitment given_beyond_;
 };
 

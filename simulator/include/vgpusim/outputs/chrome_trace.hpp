@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/stop.hpp"
-#include "vgpualloc/core/units.hpp"
 #include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
@@ -26,8 +24,8 @@ struct trace_span {
     std::uint32_t node = 0;   ///< position in trace_contents::nodes
     std::uint32_t device = 0; ///< of the node; no_device for a pod that has none
     std::string name;
-    vgpualloc::ticks start;
-    vgpualloc::ticks end;
+    ticks start;
+    ticks end;
     std::vector<std::pair<std::string_view, std::string>> facts; ///< shown when the span is chosen
 };
 inline constexpr std::uint32_t no_device = 0xFFFF;
@@ -35,7 +33,7 @@ inline constexpr std::uint32_t no_device = 0xFFFF;
 /// A quantity over time.
 struct trace_counter {
     std::string name;
-    std::vector<std::pair<vgpualloc::ticks, double>> values; ///< each holds until the next one
+    std::vector<std::pair<ticks, double>> values; ///< each holds until the next one
 };
 
 struct trace_contents {
@@ -47,10 +45,10 @@ struct trace_contents {
 
 /// The text of such a file. Nodes are processes and devices are threads; a device that several pods share at a time has
 /// further threads, since spans of one thread must not overlap. Times are microseconds.
-[[nodiscard]] std::string chrome_trace(const trace_contents& contents, vgpualloc::stop_signal stop = {});
+[[nodiscard]] std::string chrome_trace(const trace_contents& contents, stop_signal stop = {});
 
 /// What there is to draw of a run: pods by node and device, GPUs allocated and served.
 [[nodiscard]] trace_contents trace_of(const run_record& record, const simulation_input& input,
-                                      std::size_t spans_max = trace_spans_max, const vgpualloc::stop_signal& stop = {});
+                                      std::size_t spans_max = trace_spans_max, const stop_signal& stop = {});
 
 } // namespace vgpusim

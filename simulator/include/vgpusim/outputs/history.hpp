@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "vgpualloc/core/stop.hpp"
 #include "vgpureport/history.hpp"
 #include "vgpusim/engine/record.hpp"
 
@@ -17,7 +16,7 @@ namespace vgpusim {
 /// GPUs and NPUs are called by their profile or template, others by the class of their pod. Nodes are counted as in
 /// simulation_input::node_list_order.
 [[nodiscard]] vgpureport::occupancy_history history_of(const run_record& record, const simulation_input& input,
-                                                       const vgpualloc::stop_signal& stop = {});
+                                                       const stop_signal& stop = {});
 
 /// How many slices a device has whose parts have fixed places; 0 for any other.
 [[nodiscard]] std::uint16_t slices_of(const vgpualloc::device_spec& spec);

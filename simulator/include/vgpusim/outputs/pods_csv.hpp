@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "vgpualloc/core/stop.hpp"
 #include "vgpusim/engine/record.hpp"
 #include "vgpusim/outputs/rows.hpp"
 
@@ -11,8 +10,7 @@ namespace vgpusim {
 
 /// The text of pods.csv: a row per pod in order of arrival (docs/formats.md).
 /// It is cut short once the caller wants an end.
-[[nodiscard]] std::string pods_csv(const run_record& record, const simulation_input& input,
-                                   vgpualloc::stop_signal stop = {});
+[[nodiscard]] std::string pods_csv(const run_record& record, const simulation_input& input, stop_signal stop = {});
 
 /// Appends the nodes of the row's pods, '|' between them.
 void append_nodes(std::string& out, const outcome_row& row, const run_record& record);

@@ -3,14 +3,13 @@
 
 #include <vector>
 
-#include "vgpualloc/core/stop.hpp"
 #include "vgpureport/report.hpp"
 #include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
 
 [[nodiscard]] vgpureport::report_run describe(const run_record& record, const loaded_input& loaded,
-                                              const vgpualloc::stop_signal& stop = {});
+                                              const stop_signal& stop = {});
 
 /// Takes the ranking from the mean wait of runs in which different numbers of jobs started, and from the mean slowdown
 /// where different numbers ended: a policy that starts only what need not wait would have the shortest waits.

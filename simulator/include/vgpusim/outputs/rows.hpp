@@ -13,23 +13,19 @@ namespace vgpusim {
 /// What became of one arrival.
 struct outcome_row {
     std::vector<std::uint32_t> pods; ///< positions in simulation_input::pods; the first one has the name
-    vgpualloc::ticks arrival;        ///< of the last pod
+    ticks arrival;                   ///< of the last pod
     bool placed = false;             ///< it has started, at least its minimum of pods
     bool given_up = false;           ///< it has not, and would not be tried again
-    vgpualloc::rejection_code reason = vgpualloc::rejection_code::none;
-    std::optional<vgpualloc::ticks> start; ///< the first one
-    std::optional<vgpualloc::ticks> end;   ///< of all of its pods
-    vgpualloc::ticks begun;     ///< the last start, after which it ran to its end; meaningful if that is known
+    rejection_code reason = rejection_code::none;
+    std::optional<ticks> start; ///< the first one
+    std::optional<ticks> end;   ///< of all of its pods
+    ticks begun;                ///< the last start, after which it ran to its end; meaningful if that is known
     std::uint32_t attempts = 0; ///< how often it was started; 1 if it was tried in vain and given up
 
     /// From its arrival to its first start.
-    [[nodiscard]] std::optional<vgpualloc::ticks> wait() const {
-        return start ? std::optional{*start - arrival} : std::nullopt;
-    }
+    [[nodiscard]] std::optional<ticks> wait() const { return start ? std::optional{*start - arrival} : std::nullopt; }
     /// From its arrival to its end: the job completion time (JCT).
-    [[nodiscard]] std::optional<vgpualloc::ticks> completion() const {
-        return end ? std::optional{*end - arrival} : std::nullopt;
-    }
+    [[nodiscard]] std::optional<ticks> completion() const { return end ? std::optional{*end - arrival} : std::nullopt; }
 };
 
 /// Reads the rows of a run in order of arrival. Record and input must outlive it.

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/stop.hpp"
 #include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
@@ -27,6 +26,6 @@ using named_texts = std::vector<std::pair<std::string, std::string>>;
 /// `baseline`: the run that this one is held against, or null. Once the caller wants an end, texts are cut short and
 /// others left out.
 [[nodiscard]] named_texts run_files(const run_record& record, const loaded_input& loaded,
-                                    const run_record* baseline = nullptr, const vgpualloc::stop_signal& stop = {});
+                                    const run_record* baseline = nullptr, const stop_signal& stop = {});
 
 } // namespace vgpusim

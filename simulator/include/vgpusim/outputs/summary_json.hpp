@@ -6,14 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "vgpuformats/document.hpp"
 #include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
 
 /// The content of summary.json (docs/formats.md). `baseline`: the run that this one is held against, or null.
-[[nodiscard]] vgpuformats::document summary_document(const run_record& record, const loaded_input& loaded,
-                                                     const run_record* baseline = nullptr);
+[[nodiscard]] document summary_document(const run_record& record, const loaded_input& loaded,
+                                        const run_record* baseline = nullptr);
 /// Its text. `baseline`: the run that this one is held against, or null.
 [[nodiscard]] std::string summary_json(const run_record& record, const loaded_input& loaded,
                                        const run_record* baseline = nullptr);

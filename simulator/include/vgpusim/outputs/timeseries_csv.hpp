@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/stop.hpp"
 #include "vgpusim/engine/record.hpp"
 
 namespace vgpusim {
@@ -28,6 +27,6 @@ struct series_column {
 void read_series_row(const run_record& record, std::size_t row, std::vector<std::int64_t>& cells);
 
 /// The text of timeseries.csv: a row per sample (docs/formats.md). It is cut short once the caller wants an end.
-[[nodiscard]] std::string timeseries_csv(const run_record& record, vgpualloc::stop_signal stop = {});
+[[nodiscard]] std::string timeseries_csv(const run_record& record, stop_signal stop = {});
 
 } // namespace vgpusim

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/compare.hpp"
 #include "vgpusim/study/experiment.hpp"
@@ -82,11 +81,11 @@ struct seeds_comparison {
 };
 
 /// Refuses a single seed, which has no confidence interval, and lists from standard input, which every seed reads anew.
-[[nodiscard]] vgpualloc::expected<void> check_seeds(const run_config& config, const seed_range& seeds);
+[[nodiscard]] expected<void> check_seeds(const run_config& config, const seed_range& seeds);
 
 /// Replays every policy with every seed. `first_input` is what `config` loads with the first seed; the other seeds load
 /// theirs. Of each run only the measures are kept, but for those of the first seed.
-[[nodiscard]] vgpualloc::expected<seeds_comparison>
+[[nodiscard]] expected<seeds_comparison>
 compare_seeds(const run_config& config, const seed_range& seeds, const vgpuformats::input_source& source,
               loaded_input first_input, const std::vector<std::string>& policies, const experiment_control& control);
 

@@ -13,10 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/stop.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpusim/study/scenario.hpp"
+#include "vgpusim/workload/core_names.hpp"
 #include "vgpusim/workload/input.hpp"
 
 namespace vgpusim {
@@ -57,14 +56,14 @@ struct experiment {
 
 /// Refuses nothing to replay, something twice, a policy that is unknown, more than 100,000 runs, and what policies do
 /// not set for themselves.
-[[nodiscard]] vgpualloc::expected<void> check_lists(const experiment& plan);
+[[nodiscard]] expected<void> check_lists(const experiment& plan);
 /// The first two of these alone, of policies and pods.
-[[nodiscard]] vgpualloc::expected<void> check_different(const study_lists& lists);
+[[nodiscard]] expected<void> check_different(const study_lists& lists);
 
 /// What is learned beside the results.
 struct experiment_notes {
-    std::vector<input_file> files{};          ///< each once, in the order in which the first seed's runs read them
-    std::vector<vgpualloc::error> warnings{}; ///< likewise, of loaded_input
+    std::vector<input_file> files{}; ///< each once, in the order in which the first seed's runs read them
+    std::vector<error> warnings{};   ///< likewise, of loaded_input
     double wall_s = 0.0;
     double cpu_s = 0.0;
     std::size_t jobs = 1;
@@ -82,10 +81,10 @@ struct experiment_results : experiment_notes {
 using shared_input = std::shared_ptr<const loaded_input>;
 
 /// Reads the input of a run, for all policies that do not change what it is made of.
-using input_loader = std::function<vgpualloc::expected<shared_input>(const cell&, const run_config&)>;
+using input_loader = std::function<expected<shared_input>(const cell&, const run_config&)>;
 /// load_input() of the source, with what the lists change of models. Everything passed must outlive the result.
 [[nodiscard]] input_loader loader_from(const vgpuformats::input_source& source, const experiment& plan,
-                                       const vgpualloc::stop_signal& stop);
+                                       const stop_signal& stop);
 
 /// A cell that is to be replayed.
 struct cell_run {
@@ -101,21 +100,21 @@ struct cell_run {
 struct cell_steps {
     input_loader load;
     std::function<bool(const cell&, const std::string& address)> is_known{}; ///< then it is not replayed; may be empty
-    std::function<vgpualloc::expected<void>(const cell_run&)> replay;
+    std::function<expected<void>(const cell_run&)> replay;
 };
 
 /// How an experiment is carried out.
 struct experiment_control {
     std::size_t jobs = 1;                    ///< threads
     std::function<void(std::size_t)> tell{}; ///< runs that are done; never called by two threads at once; may be empty
-    vgpualloc::stop_signal stop{};           ///< asked by all threads
+    stop_signal stop{};                      ///< asked by all threads
 };
 
 /// Does every cell once, on several threads; the results do not depend on how many. The policies of one input come one
 /// after the other, so that about as many inputs live as there are threads. Errors: those of the steps, of the smallest
 /// cell; stopped.
-[[nodiscard]] vgpualloc::expected<experiment_notes> run_cells(const experiment& plan, const cell_steps& steps,
-                                                              const experiment_control& control);
+[[nodiscard]] expected<experiment_notes> run_cells(const experiment& plan, const cell_steps& steps,
+                                                   const experiment_control& control);
 
 /// Where results are kept between experiments. Called by several threads at once; either may be empty.
 template <class Run>
@@ -126,14 +125,14 @@ struct result_store {
 
 /// The same with what `measure`, which returns an expected<Run>, keeps of each run.
 template <class Run, class Measure>
-[[nodiscard]] vgpualloc::expected<experiment_results<Run>>
+[[nodiscard]] expected<experiment_results<Run>>
 run_experiment(const experiment& plan, const input_loader& load, const Measure& measure,
                const experiment_control& control, const result_store<Run>& store = {}) {
     experiment_results<Run> results;
     results.runs.resize(plan.runs());
-    cell_steps steps{.load = load, .replay = [&](const cell_run& run) -> vgpualloc::expected<void> {
+    cell_steps steps{.load = load, .replay = [&](const cell_run& run) -> expected<void> {
                          auto measured = measure(run);
-                         if (!measured) return vgpualloc::unexpected(std::move(measured).error());
+                         if (!measured) return unexpected(std::move(measured).error());
                          if (store.store && !run.address.empty()) store.store(run.address, *measured);
                          results.runs[plan.position_of(run.where)] = *std::move(measured);
                          return {};
@@ -146,7 +145,7 @@ run_experiment(const experiment& plan, const input_loader& load, const Measure& 
         };
     }
     auto notes = run_cells(plan, steps, control);
-    if (!notes) return vgpualloc::unexpected(std::move(notes).error());
+    if (!notes) return unexpected(std::move(notes).error());
     static_cast<experiment_notes&>(results) = *std::move(notes);
     return results;
 }

@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpusim/engine/record.hpp"
 #include "vgpusim/study/experiment.hpp"
@@ -17,7 +16,7 @@ namespace vgpusim {
 
 /// Makes an experiment of the configuration and the lists that a scenario or flags name. Errors: those of
 /// check_lists(), and keys that such a study does not have.
-[[nodiscard]] vgpualloc::expected<experiment> check_study(const run_config& run, const study_lists& lists);
+[[nodiscard]] expected<experiment> check_study(const run_config& run, const study_lists& lists);
 
 /// The lists, each read once.
 struct study_inputs {
@@ -25,11 +24,10 @@ struct study_inputs {
     std::vector<std::vector<vgputraces::openb_pod>> pods; ///< by list
     std::vector<input_file> files;                        ///< the node list, then the pod lists, then the prices
     std::optional<vgpualloc::price_table> prices{};
-    std::vector<vgpualloc::error> warnings{};
+    std::vector<error> warnings{};
 };
 
-[[nodiscard]] vgpualloc::expected<study_inputs> read_study(const experiment& study,
-                                                           const vgpuformats::input_source& source);
+[[nodiscard]] expected<study_inputs> read_study(const experiment& study, const vgpuformats::input_source& source);
 
 /// What is kept of one run.
 struct studied_run {
@@ -40,7 +38,7 @@ struct studied_run {
 using study_results = experiment_results<studied_run>;
 
 /// Errors: those of build_openb_workload and replay.
-[[nodiscard]] vgpualloc::expected<study_results> run_study(const experiment& study, const study_inputs& inputs,
-                                                           const experiment_control& control);
+[[nodiscard]] expected<study_results> run_study(const experiment& study, const study_inputs& inputs,
+                                                const experiment_control& control);
 
 } // namespace vgpusim

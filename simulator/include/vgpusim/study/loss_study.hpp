@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpusim/outputs/loss_figures.hpp"
 #include "vgpusim/study/experiment.hpp"
@@ -15,7 +14,7 @@ namespace vgpusim {
 
 /// Makes an experiment of the configuration and the lists that a scenario or flags name. Errors: those of
 /// check_lists(), and keys that the study sets itself.
-[[nodiscard]] vgpualloc::expected<experiment> check_loss_study(const run_config& run, const study_lists& lists);
+[[nodiscard]] expected<experiment> check_loss_study(const run_config& run, const study_lists& lists);
 
 /// What is kept of one run.
 struct loss_run {
@@ -27,7 +26,7 @@ struct loss_run {
 using loss_results = experiment_results<loss_run>;
 
 /// Errors: those of load_input and replay.
-[[nodiscard]] vgpualloc::expected<loss_results>
-run_loss_study(const experiment& study, const vgpuformats::input_source& source, const experiment_control& control);
+[[nodiscard]] expected<loss_results> run_loss_study(const experiment& study, const vgpuformats::input_source& source,
+                                                    const experiment_control& control);
 
 } // namespace vgpusim

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "vgpualloc/core/expected.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -21,10 +21,9 @@ inline constexpr std::size_t jobs_max = 1024;
 /// What a call writes must be its own. After a failure no further piece is started; of several failures that of the
 /// smallest number is returned, which is the same for any number of threads. `tell` is called after each piece with how
 /// many are done, never by two threads at once; may be empty. An exception of `work` is thrown again here.
-[[nodiscard]] vgpualloc::expected<void>
-for_each_parallel(std::size_t count, std::size_t jobs,
-                  const std::function<vgpualloc::expected<void>(std::size_t)>& work,
-                  const std::function<void(std::size_t)>& tell = {});
+[[nodiscard]] expected<void> for_each_parallel(std::size_t count, std::size_t jobs,
+                                               const std::function<expected<void>(std::size_t)>& work,
+                                               const std::function<void(std::size_t)>& tell = {});
 
 /// A value that several threads share: the first that asks makes it, and it is dropped when the last has done with it.
 template <class Value>

@@ -5,8 +5,6 @@
 #include <memory>
 
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/policy/factory.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpusim/engine/discipline.hpp"
@@ -19,13 +17,11 @@ struct model_changes; // workload/kubernetes.hpp
 
 /// Reads the lists that the configuration names, and builds their workload. Errors: those of the lists, and keys whose
 /// values do not go together; stopped.
-[[nodiscard]] vgpualloc::expected<loaded_input>
-load_input(const run_config& config, const vgpuformats::input_source& source, const vgpualloc::stop_signal& stop = {});
+[[nodiscard]] expected<loaded_input> load_input(const run_config& config, const vgpuformats::input_source& source,
+                                                const stop_signal& stop = {});
 /// The same of a workload model that is taken with changes; other formats have none.
-[[nodiscard]] vgpualloc::expected<loaded_input> load_input(const run_config& config,
-                                                           const vgpuformats::input_source& source,
-                                                           const model_changes& changes,
-                                                           const vgpualloc::stop_signal& stop);
+[[nodiscard]] expected<loaded_input> load_input(const run_config& config, const vgpuformats::input_source& source,
+                                                const model_changes& changes, const stop_signal& stop);
 
 /// The policies of one run. Nobody else may use them meanwhile.
 struct policies_of_run {
@@ -40,9 +36,9 @@ struct policies_of_run {
 /// What a caller brings to a run in place of what the configuration names.
 struct run_parts {
     kept_of_run kept = kept_of_run::everything;
-    vgpualloc::stop_signal stop{};
+    stop_signal stop{};
     /// Makes the policies; empty: those that the configuration names, whose names are then only what outputs show.
-    std::function<vgpualloc::expected<policies_of_run>(const vgpualloc::policy_parameters&)> make_policies{};
+    std::function<expected<policies_of_run>(const vgpualloc::policy_parameters&)> make_policies{};
     /// Makes the discipline; likewise. It may plan starts ahead, so that nothing else may place or move pods.
     std::function<std::unique_ptr<discipline>()> make_discipline{};
 };
@@ -51,7 +47,7 @@ struct run_parts {
 class started_run {
 public:
     /// Makes policies, discipline, ledger and loop. Errors: those of replay().
-    [[nodiscard]] static vgpualloc::expected<std::unique_ptr<started_run>>
+    [[nodiscard]] static expected<std::unique_ptr<started_run>>
     begin(const run_config& config, const loaded_input& loaded, vgpualloc::cluster nodes, const run_parts& parts = {});
     ~started_run();
     started_run(const started_run&) = delete;
@@ -59,7 +55,7 @@ public:
 
     [[nodiscard]] simulation& loop() noexcept;
     /// What has become of the run, whose loop has ended with this result. Error stopped: the caller wanted an end.
-    [[nodiscard]] vgpualloc::expected<run_record> end(simulation_result result);
+    [[nodiscard]] expected<run_record> end(simulation_result result);
 
 private:
     struct parts_of_run;
@@ -71,8 +67,8 @@ private:
 /// nothing else looks at them there. Where the pods alone are kept, the record has its result and nothing that is
 /// counted at the end. Errors: keys that do not go together or with the workload, a solver that is needed and not
 /// there; stopped.
-[[nodiscard]] vgpualloc::expected<run_record> replay(const run_config& config, const loaded_input& loaded,
-                                                     vgpualloc::cluster nodes, const simulation::progress& tell,
-                                                     const run_parts& parts = {});
+[[nodiscard]] expected<run_record> replay(const run_config& config, const loaded_input& loaded,
+                                          vgpualloc::cluster nodes, const simulation::progress& tell,
+                                          const run_parts& parts = {});
 
 } // namespace vgpusim

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/input_source.hpp"
+#include "vgpusim/workload/core_names.hpp"
 #include "vgpusim/workload/seed.hpp"
 #include "vgpusim/workload/settings.hpp"
 
@@ -47,7 +47,6 @@ struct scenario {
 /// Reads a scenario: a JSON object of run_config's keys, besides "name", "description", "baseline", an object of keys
 /// again, and "study", an object of "policies" and "pods", lists, and "seeds" (docs/fgd-study.md, docs/mig.md).
 /// Names of inputs in it are seen from the scenario (input_source::resolve_from()). Errors name the file and the line.
-[[nodiscard]] vgpualloc::expected<scenario> read_scenario(const std::string& path,
-                                                          const vgpuformats::input_source& source);
+[[nodiscard]] expected<scenario> read_scenario(const std::string& path, const vgpuformats::input_source& source);
 
 } // namespace vgpusim

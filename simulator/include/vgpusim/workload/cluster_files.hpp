@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "vgpualloc/catalog/catalog.hpp"
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/dialect/config.hpp"
 #include "vgpualloc/kube/objects.hpp"
+#include "vgpusim/workload/core_names.hpp"
 #include "vgpusim/workload/input_reader.hpp"
 
 namespace vgpusim {
@@ -24,18 +24,17 @@ struct dialect_files {
 }
 
 /// The built-in catalog with what the files add or replace. Errors: those of reading and merging.
-[[nodiscard]] vgpualloc::expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files,
-                                                                            input_reader& from);
+[[nodiscard]] expected<vgpualloc::hardware_catalog> load_catalog(const std::vector<std::string>& files,
+                                                                 input_reader& from);
 
 /// What the dialects are configured with. Errors: those of reading the files.
-[[nodiscard]] vgpualloc::expected<vgpualloc::dialect_config>
-load_dialects(const vgpualloc::hardware_catalog& catalog, const std::vector<std::string>& configurations,
-              input_reader& from);
-[[nodiscard]] vgpualloc::expected<vgpualloc::dialect_config> load_dialects(const dialect_files& files,
-                                                                           input_reader& from);
+[[nodiscard]] expected<vgpualloc::dialect_config> load_dialects(const vgpualloc::hardware_catalog& catalog,
+                                                                const std::vector<std::string>& configurations,
+                                                                input_reader& from);
+[[nodiscard]] expected<vgpualloc::dialect_config> load_dialects(const dialect_files& files, input_reader& from);
 
 /// The objects of all files, in their order.
-[[nodiscard]] vgpualloc::expected<std::vector<vgpualloc::kube::manifest>>
-load_objects(const std::vector<std::string>& files, input_reader& from);
+[[nodiscard]] expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<std::string>& files,
+                                                                            input_reader& from);
 
 } // namespace vgpusim

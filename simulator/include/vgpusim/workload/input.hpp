@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "vgpualloc/catalog/power.hpp"
-#include "vgpualloc/core/error.hpp"
 #include "vgpualloc/policy/price_table.hpp"
+#include "vgpusim/workload/core_names.hpp"
 #include "vgpusim/workload/workload.hpp"
 #include "vgputraces/trace_job.hpp"
 
@@ -24,7 +24,7 @@ struct loaded_input {
     std::vector<input_file> files;
     vgpualloc::power_catalog power{};               ///< what the devices draw
     std::optional<vgpualloc::price_table> prices{}; ///< that the configuration names
-    std::vector<vgpualloc::error> warnings{};       ///< what can be replayed, but is most likely not what was meant
+    std::vector<error> warnings{};                  ///< what can be replayed, but is most likely not what was meant
     vgputraces::skipped_rows skipped{};             ///< of the pod list
     std::vector<vgputraces::left_out_rows> left_out{};
 };

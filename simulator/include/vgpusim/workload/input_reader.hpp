@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/stop.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpuformats/list_content.hpp"
 #include "vgpusim/workload/input.hpp"
@@ -22,12 +20,12 @@ enum class records_kept : bool { none, all };
 class input_reader {
 public:
     explicit input_reader(const vgpuformats::input_source& source, records_kept kept = records_kept::none,
-                          vgpualloc::stop_signal stop = {})
+                          stop_signal stop = {})
         : source_{&source}, kept_{kept}, stop_{stop} {}
 
     /// A text of that name. Errors: those of the source; unsupported for columns; stopped.
-    [[nodiscard]] vgpualloc::expected<vgpuformats::input_text>
-    read(const std::string& name, std::size_t bytes_max = vgpuformats::document_bytes_max);
+    [[nodiscard]] expected<vgpuformats::input_text> read(const std::string& name,
+                                                         std::size_t bytes_max = vgpuformats::document_bytes_max);
 
     /// What `read` makes of a list, a text or columns, and of the name under which the source has it. Errors: those of
     /// the source and of `read`.
@@ -35,7 +33,7 @@ public:
     auto read_list(const std::string& name, const Read& read)
         -> decltype(read(std::declval<const vgpuformats::list_content&>(), name)) {
         auto input = take(source_->resolve(name), vgpuformats::list_bytes_max);
-        if (!input) return vgpualloc::unexpected(std::move(input).error());
+        if (!input) return unexpected(std::move(input).error());
         vgpuformats::list_content content{input->text};
         content.table = input->table;
         content.stop = stop_;
@@ -46,21 +44,21 @@ public:
     template <class Read>
     auto read_text(const std::string& name, const Read& read) -> decltype(read(std::string_view{}, name)) {
         const auto input = this->read(source_->resolve(name), vgpuformats::list_bytes_max);
-        if (!input) return vgpualloc::unexpected(input.error());
+        if (!input) return unexpected(input.error());
         return read(std::string_view{input->text}, input->name);
     }
 
     /// In the order of reading.
     [[nodiscard]] const std::vector<input_file>& records() const noexcept { return records_; }
     [[nodiscard]] const vgpuformats::input_source& source() const noexcept { return *source_; }
-    [[nodiscard]] const vgpualloc::stop_signal& stop() const noexcept { return stop_; }
+    [[nodiscard]] const stop_signal& stop() const noexcept { return stop_; }
 
 private:
-    [[nodiscard]] vgpualloc::expected<vgpuformats::input_text> take(const std::string& name, std::size_t bytes_max);
+    [[nodiscard]] expected<vgpuformats::input_text> take(const std::string& name, std::size_t bytes_max);
 
     const vgpuformats::input_source* source_;
     records_kept kept_;
-    vgpualloc::stop_signal stop_;
+    stop_signal stop_;
     std::vector<input_file> records_;
 };
 

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpusim/workload/input_reader.hpp"
 #include "vgpusim/workload/pod_classes.hpp"
@@ -30,7 +29,7 @@ struct mapping_rule {
 /// `per` is "job" or "device"; `request` is the path of a manifest, a manifest itself, or what one container asks for:
 /// {count, profile, mode, memory_mib, memory_percent, cores_percent, models, cpu_milli, host_memory_mib}. Files that
 /// rules name are recorded. Errors name the rule and its member, or the place in the manifest.
-[[nodiscard]] vgpualloc::expected<std::vector<mapping_rule>>
+[[nodiscard]] expected<std::vector<mapping_rule>>
 read_mapping(std::string_view text, const vgpualloc::dialect_set& dialects, input_reader& from);
 
 /// The first rule for the job whose draw does not leave it out; null where there is none. Draws depend on the seed, the

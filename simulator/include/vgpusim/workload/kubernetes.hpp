@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpusim/workload/input_reader.hpp"
 #include "vgpusim/workload/kubernetes_objects.hpp"
@@ -32,18 +31,18 @@ struct kubernetes_workload {
 /// are a job, and so are all pods of rows with the same gang. A job's estimate is the largest of its rows', a row's
 /// that says none its duration. Errors, with line and column of the table: a class or queue that is not known, a name
 /// that two pods would have, rows of one gang that differ in queue or priority, more than 50,000,000 pods.
-[[nodiscard]] vgpualloc::expected<simulation_input> build_kubernetes_workload(const vgpualloc::kube::snapshot& state,
-                                                                              kubernetes_workload workload);
+[[nodiscard]] expected<simulation_input> build_kubernetes_workload(const vgpualloc::kube::snapshot& state,
+                                                                   kubernetes_workload workload);
 
 /// The nodes of a cluster that is empty: as make_snapshot(), but what cannot be read of a node is an error where that
 /// leaves something out that is there, and so is a pod. Doubts are warnings of the snapshot. `source` names the file.
-[[nodiscard]] vgpualloc::expected<vgpualloc::kube::snapshot>
+[[nodiscard]] expected<vgpualloc::kube::snapshot>
 make_empty_cluster(const std::vector<vgpualloc::kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
                    const std::string& source);
 
 /// Reads what a configuration with format "kubernetes" names: nodes, pods (the table), classes, queues, config,
 /// catalog. Errors: those of the files; unsupported for keys that this format has no use for.
-[[nodiscard]] vgpualloc::expected<loaded_input> load_kubernetes(const run_config& config, input_reader& from);
+[[nodiscard]] expected<loaded_input> load_kubernetes(const run_config& config, input_reader& from);
 
 /// The format of workload models (docs/trace-model.md), made in the process.
 inline constexpr std::string_view model_format = "model";
@@ -58,8 +57,8 @@ struct model_changes {
 /// Makes the workload of the model that `pods` names, with the seed of the configuration and its offered load, if it
 /// has one; MIG profiles are asked for by name. Errors: those of the model and of the other files; unsupported for keys
 /// that this format has no use for.
-[[nodiscard]] vgpualloc::expected<loaded_input> load_model(const run_config& config, const model_changes& changes,
-                                                           input_reader& from);
-[[nodiscard]] vgpualloc::expected<loaded_input> load_model(const run_config& config, input_reader& from);
+[[nodiscard]] expected<loaded_input> load_model(const run_config& config, const model_changes& changes,
+                                                input_reader& from);
+[[nodiscard]] expected<loaded_input> load_model(const run_config& config, input_reader& from);
 
 } // namespace vgpusim

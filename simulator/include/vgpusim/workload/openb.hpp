@@ -4,10 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/model/device.hpp"
-#include "vgpualloc/model/request.hpp"
+#include "vgpusim/workload/core_names.hpp"
 #include "vgpusim/workload/workload.hpp"
 #include "vgputraces/openb.hpp"
 
@@ -19,7 +17,7 @@ struct workload_options {
     double offered_load = 0.0; ///< set_offered_load(); <= 0 leaves the times as they are
     bool departures = false;   ///< arrivals and stays from the trace's times instead of one pod a second that stays
     const vgpualloc::sharing_mode* mode = nullptr; ///< of every GPU; not null
-    vgpualloc::stop_signal stop{};
+    stop_signal stop{};
 };
 
 /// Builds the workload as the FGD reference simulator does, draw by draw: pods sorted by name and
@@ -27,9 +25,9 @@ struct workload_options {
 /// list. Without departures pod i arrives at second i. With departures pods arrive at their creation_time (pods of
 /// equal time in name order, copies after originals) and stay until deletion_time; a pod without creation_time is an
 /// error.
-[[nodiscard]] vgpualloc::expected<simulation_input>
-build_openb_workload(const std::vector<vgputraces::openb_node>& nodes, std::vector<vgputraces::openb_pod> pods,
-                     const workload_options& options);
+[[nodiscard]] expected<simulation_input> build_openb_workload(const std::vector<vgputraces::openb_node>& nodes,
+                                                              std::vector<vgputraces::openb_pod> pods,
+                                                              const workload_options& options);
 
 /// The typical pods of a list: the most frequent (cpu, gpu_milli, num_gpu, gpu_spec) until 95 % of the pods are
 /// covered.
@@ -39,7 +37,7 @@ build_openb_workload(const std::vector<vgputraces::openb_node>& nodes, std::vect
 
 /// What of the pods' gpu_spec names no model that a node has, so that such a pod goes nowhere. Once for each spelling,
 /// in the order of the list.
-[[nodiscard]] std::vector<vgpualloc::error> models_not_there(const std::vector<vgputraces::openb_node>& nodes,
-                                                             const std::vector<vgputraces::openb_pod>& pods);
+[[nodiscard]] std::vector<error> models_not_there(const std::vector<vgputraces::openb_node>& nodes,
+                                                  const std::vector<vgputraces::openb_pod>& pods);
 
 } // namespace vgpusim

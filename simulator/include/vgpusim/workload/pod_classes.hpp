@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
-#include "vgpualloc/model/request.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -17,7 +16,7 @@ namespace vgpusim {
 struct pod_template {
     std::string suffix;    ///< of their names, before the number: "-worker" for a task of a Volcano Job
     std::int64_t pods = 1; ///< at least 1
-    vgpualloc::pod_request request;
+    pod_request request;
     vgpualloc::kubernetes::pod object{}; ///< of one pod, with the name of the class
 };
 
@@ -35,8 +34,8 @@ struct pod_class {
 /// says, else all pods. Errors, with file and line: no class, two of one name, an object that cannot be read or is
 /// bound to a node, resources that no dialect reads, a DaemonSet (its pods are as many as there are nodes), no pod or
 /// more than 10,000,000 pods, a minimum above the pods. `source` is the name of the file.
-[[nodiscard]] vgpualloc::expected<std::vector<pod_class>>
-read_pod_classes(std::span<const vgpualloc::kube::manifest> objects, const vgpualloc::dialect_set& dialects,
-                 const std::string& source);
+[[nodiscard]] expected<std::vector<pod_class>> read_pod_classes(std::span<const vgpualloc::kube::manifest> objects,
+                                                                const vgpualloc::dialect_set& dialects,
+                                                                const std::string& source);
 
 } // namespace vgpusim

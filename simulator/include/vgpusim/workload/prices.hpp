@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/policy/price_table.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -13,7 +13,7 @@ namespace vgpusim {
 /// mode counts it), "idle" (what an idle device is worth), "premium" (how much more a rest is worth, as a part of 1)
 /// and "parts", each with "worth" and "request" (amounts of one device). Worths are numbers with at most three
 /// decimals, in milli-GPU. `name` is what errors call the text.
-[[nodiscard]] vgpualloc::expected<vgpualloc::price_table> read_prices(std::string_view text, const std::string& name);
+[[nodiscard]] expected<vgpualloc::price_table> read_prices(std::string_view text, const std::string& name);
 
 /// How the file begins, by which a later run knows it for one of ours.
 inline constexpr std::string_view prices_beginning = "{\n  \"cpu_milli_per_gpu\": ";

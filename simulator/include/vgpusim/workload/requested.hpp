@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/requested_amount.hpp"
+#include "vgpusim/workload/core_names.hpp"
 
 namespace vgpusim {
 
@@ -58,7 +58,7 @@ public:
     [[nodiscard]] const requested_units& operator[](std::size_t request) const noexcept { return of_request_[request]; }
     [[nodiscard]] std::size_t size() const noexcept { return of_request_.size(); }
     [[nodiscard]] double milli_of_unit() const noexcept {
-        return static_cast<double>(vgpualloc::whole_gpu.count()) / static_cast<double>(whole_);
+        return static_cast<double>(whole_gpu.count()) / static_cast<double>(whole_);
     }
     /// By container of a request that wants devices, what it asks for of one device.
     [[nodiscard]] const std::vector<requested_units>& parts(std::size_t request) const noexcept {
@@ -72,7 +72,7 @@ public:
     /// Rounded half up.
     [[nodiscard]] std::int64_t milli(wide_integer units) const noexcept { return milli_of_units(units, whole_); }
     [[nodiscard]] static std::int64_t milli_of_units(wide_integer units, std::int64_t whole) noexcept {
-        constexpr std::int64_t milli = vgpualloc::whole_gpu.count();
+        constexpr std::int64_t milli = whole_gpu.count();
         if (whole == milli) return static_cast<std::int64_t>(units);
         constexpr std::int64_t units_max = 1'000'000'000'000'000; // times 2,000 they fit in 64 bits
         if (units < units_max) return (static_cast<std::int64_t>(units) * milli * 2 + whole) / (whole * 2);
@@ -80,14 +80,14 @@ public:
     }
 
 private:
-    std::int64_t whole_ = vgpualloc::whole_gpu.count();
+    std::int64_t whole_ = whole_gpu.count();
     std::vector<requested_units> of_request_;
     std::vector<std::vector<requested_units>> parts_;
     std::int64_t uneven_requests_ = 0;
 };
 
 /// What a pod asks for whose devices are each asked for by so many thousandths, as openb says them.
-[[nodiscard]] vgpualloc::requested_amount requested_milli(std::int64_t devices, vgpualloc::milli_gpu each);
+[[nodiscard]] vgpualloc::requested_amount requested_milli(std::int64_t devices, milli_gpu each);
 
 /// The devices of all nodes.
 [[nodiscard]] std::int64_t device_count(const vgpualloc::cluster& nodes);

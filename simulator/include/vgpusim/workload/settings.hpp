@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "vgpualloc/core/error.hpp"
-#include "vgpualloc/core/expected.hpp"
+#include "vgpusim/workload/core_names.hpp"
 #include "vgpusim/workload/seed.hpp"
 
 namespace vgpusim {
@@ -80,7 +79,7 @@ struct run_setting {
     std::string_view flag;        ///< of `run` and `compare`; empty: --set alone
     std::string_view placeholder; ///< of its value, in their help
     /// Errors have the key as their field; the configuration is then as it was.
-    vgpualloc::expected<void> (*set)(run_config&, std::string_view key, std::string_view value);
+    expected<void> (*set)(run_config&, std::string_view key, std::string_view value);
     std::string (*get)(const run_config&);
 
     /// It names an input.
@@ -94,20 +93,20 @@ struct run_setting {
 [[nodiscard]] const run_setting* find_setting(std::string_view name);
 
 /// Error unknown_name, which lists the settings that there are.
-[[nodiscard]] vgpualloc::error unknown_setting(std::string where, std::string_view name);
+[[nodiscard]] error unknown_setting(std::string where, std::string_view name);
 
 /// Error malformed, or missing where the value is empty.
-[[nodiscard]] vgpualloc::error bad_setting(std::string_view key, std::string_view value, const char* expectation);
+[[nodiscard]] error bad_setting(std::string_view key, std::string_view value, const char* expectation);
 
 /// The disciplines by name, in the order of all_disciplines (discipline/all.hpp).
 inline constexpr std::array<std::string_view, 8> discipline_names{"try_once", "fifo", "easy",          "conservative",
                                                                   "priority", "gang", "priority+fifo", "priority+easy"};
 
 /// Error unknown_name with the field "discipline", which lists the known ones.
-[[nodiscard]] vgpualloc::error unknown_discipline(std::string_view name);
+[[nodiscard]] error unknown_discipline(std::string_view name);
 
 /// Sets one field from its text form. Unknown keys list the known ones.
-[[nodiscard]] vgpualloc::expected<void> set_key(run_config& config, std::string_view key, std::string_view value);
+[[nodiscard]] expected<void> set_key(run_config& config, std::string_view key, std::string_view value);
 
 /// The configuration with these settings, of a baseline or of a policy of a study, in place of its own.
 [[nodiscard]] run_config with_settings(run_config config,
@@ -132,8 +131,7 @@ inline constexpr const char* arrivals_expected = "a whole number from 1 to 10000
 [[nodiscard]] bool uses_prices(const run_config& config);
 
 /// Refuses keys about prices where none of the policies, nor the device policy, goes by any.
-[[nodiscard]] vgpualloc::expected<void> check_prices(const run_config& config,
-                                                     const std::vector<std::string>& policies);
+[[nodiscard]] expected<void> check_prices(const run_config& config, const std::vector<std::string>& policies);
 
 /// The same without the keys about moves where nothing moves, and about prices where no policy has any: what outputs
 /// show.

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpusim/workload/job_mapping.hpp"
 #include "vgpusim/workload/workload.hpp"
@@ -26,8 +25,8 @@ struct trace_workload_options {
 /// for is the pods of that rule instead. Queues are those that jobs name, in the order in which they arrive, where the
 /// options have none; jobs that name none are then in default_queue. Errors: those of set_offered_load(); out_of_range
 /// where the jobs are more than 50,000,000 pods; unknown_name for a job whose queue is not among those of the options.
-[[nodiscard]] vgpualloc::expected<simulation_input> build_trace_workload(vgpualloc::cluster nodes,
-                                                                         std::vector<vgputraces::trace_job> jobs,
-                                                                         const trace_workload_options& options = {});
+[[nodiscard]] expected<simulation_input> build_trace_workload(vgpualloc::cluster nodes,
+                                                              std::vector<vgputraces::trace_job> jobs,
+                                                              const trace_workload_options& options = {});
 
 } // namespace vgpusim

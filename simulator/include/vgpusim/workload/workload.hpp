@@ -11,10 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/model/cluster.hpp"
-#include "vgpualloc/model/rejection.hpp"
-#include "vgpualloc/model/request.hpp"
 #include "vgpusim/workload/requested.hpp"
 #include "vgputraces/device_parts.hpp"
 
@@ -28,18 +25,18 @@ struct arriving_pod {
     std::uint32_t name = 0;    ///< position in simulation_input::names
     std::int32_t copy = -1;    ///< number of a tuned copy, -1 for an original
     std::uint32_t request = 0; ///< position in simulation_input::requests
-    vgpualloc::ticks arrival;
-    std::optional<vgpualloc::ticks> duration; ///< absent: the pod stays
+    ticks arrival;
+    std::optional<ticks> duration; ///< absent: the pod stays
 };
 
 /// Pods that start together or not at all, and how they wait. A job enters the queue when its last pod has arrived.
 struct job {
-    std::uint32_t first = 0;                    ///< of its pods, position in simulation_input::members
-    std::uint32_t pods = 1;                     ///< how many there are
-    std::uint32_t minimum = 1;                  ///< without which none starts; the others start when they fit
-    std::uint32_t queue = 0;                    ///< position in simulation_input::queues; 0 where there are none
-    std::int32_t priority = 0;                  ///< higher goes first, where a discipline looks at it
-    std::optional<vgpualloc::ticks> estimate{}; ///< how long it is said to run at most; absent: nobody knows
+    std::uint32_t first = 0;         ///< of its pods, position in simulation_input::members
+    std::uint32_t pods = 1;          ///< how many there are
+    std::uint32_t minimum = 1;       ///< without which none starts; the others start when they fit
+    std::uint32_t queue = 0;         ///< position in simulation_input::queues; 0 where there are none
+    std::int32_t priority = 0;       ///< higher goes first, where a discipline looks at it
+    std::optional<ticks> estimate{}; ///< how long it is said to run at most; absent: nobody knows
 };
 
 /// Amounts that a quota counts. Of a request they are what it says by itself: a share in percent of a device's memory
@@ -73,21 +70,21 @@ struct job_queue {
 enum class cluster_change : std::uint8_t { stops, drains, resumes };
 
 struct cluster_event {
-    vgpualloc::ticks time;
+    ticks time;
     cluster_change what = cluster_change::stops;
-    vgpualloc::node_index node;                      ///< position in simulation_input::nodes
-    std::optional<vgpualloc::device_index> device{}; ///< absent: the node with all of its devices
+    node_index node;                      ///< position in simulation_input::nodes
+    std::optional<device_index> device{}; ///< absent: the node with all of its devices
 };
 
 /// Nodes that are away until a cluster autoscaler adds them (discipline/autoscaler.hpp).
 struct autoscaling {
-    vgpualloc::ticks delay;                   ///< from a job that waits to a node that takes pods
-    std::vector<vgpualloc::node_index> nodes; ///< in the order in which they are added
+    ticks delay;                   ///< from a job that waits to a node that takes pods
+    std::vector<node_index> nodes; ///< in the order in which they are added
 };
 
 /// A fatal fault of one of a pod's containers.
 struct pod_crash {
-    vgpualloc::ticks time;
+    ticks time;
     std::uint32_t pod = 0; ///< position in simulation_input::pods
 };
 
@@ -103,9 +100,9 @@ struct simulation_input {
     vgpualloc::cluster nodes;                   ///< in tie-rank order
     std::vector<std::uint32_t> node_list_order; ///< per line of the node list, position in `nodes`
     std::vector<std::string> names;
-    std::vector<vgpualloc::pod_request> requests; ///< distinct ones
-    requested_table requested;                    ///< per request, what it asks for
-    std::vector<arriving_pod> pods;               ///< in order of arrival
+    std::vector<pod_request> requests; ///< distinct ones
+    requested_table requested;         ///< per request, what it asks for
+    std::vector<arriving_pod> pods;    ///< in order of arrival
     vgpualloc::workload typical;
     /// All pods of the list as it is given, by how many ask for the same; empty: `typical` is that already.
     vgpualloc::workload demand{};
@@ -126,7 +123,7 @@ struct simulation_input {
     /// For schedulers that read Kubernetes objects; null for workloads of other formats.
     std::shared_ptr<const kubernetes_objects> objects{};
     /// How the dialect of the lists spells a reason for not placing a pod.
-    std::string_view (*reason_name)(vgpualloc::rejection_code) noexcept = vgpualloc::to_string;
+    std::string_view (*reason_name)(rejection_code) noexcept = vgpualloc::to_string;
 
     [[nodiscard]] std::string name_of(const arriving_pod& pod) const {
         return pod.copy < 0 ? names[pod.name] : names[pod.name] + "-tuned-" + std::to_string(pod.copy);
