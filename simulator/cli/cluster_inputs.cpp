@@ -3,15 +3,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "commands.hpp"
+#include "options.hpp"
+#include "vgpuformats/files.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgputraces/file_source.hpp"
 
 namespace vgpusim::cli {
-
-CLI::Validator filled() {
-    return {[](const std::string& value) { return value.empty() ? std::string{"got '\"\"', expected a value"} : ""; },
-            ""};
-}
 
 const vgpuformats::input_source& files_here() {
     static const vgputraces::file_source files;
@@ -27,35 +25,35 @@ void add_cluster(CLI::App& command, std::vector<std::string>& to) {
 }
 
 void add_catalog_files(CLI::App& command, std::vector<std::string>& to) {
-    command
-        .add_option("--file", to,
-                    "Catalog file that adds or replaces models (docs/catalog.md); repeatable; - is standard input")
-        ->type_name("FILE")
-        ->allow_extra_args(false);
+    add_repeatable(command, "--file", to, "FILE",
+                   "Catalog file that adds or replaces models (docs/catalog.md); repeatable; - is standard input");
 }
 
 void add_dialect_files(CLI::App& command, dialect_files& to) {
-    command
-        .add_option("--config", to.config,
-                    "Device configuration (device-config.yaml, or its ConfigMap): resource names, NPUs, geometries; "
-                    "repeatable, each adds")
-        ->type_name("FILE")
-        ->allow_extra_args(false);
+    add_repeatable(command, "--config", to.config, "FILE",
+                   "Device configuration (device-config.yaml, or its ConfigMap): resource names, NPUs, geometries; "
+                   "repeatable, each adds");
     add_catalog_files(command, to.catalog);
 }
 
-expected<void> read_stdin_once(const std::vector<named_input>& inputs) {
+void read_stdin_once(const std::vector<named_input>& inputs) {
     const named_input* reader = nullptr;
     for (const named_input& input : inputs) {
         if (input.path != vgpuformats::standard_input) continue;
         if (reader != nullptr) {
-            return unexpected(bad_value(error_code::duplicate, "", input.path,
-                                        "a file: standard input can be read once, and is by " + reader->option)
-                                  .at(input.option));
+            end_with(bad_value(error_code::duplicate, "", input.path,
+                               "a file: standard input can be read once, and is by " + reader->option)
+                         .at(input.option));
         }
         reader = &input;
     }
-    return {};
+}
+
+void keep_inputs(const std::string& folder, const std::vector<std::string>& outputs,
+                 const std::vector<named_input>& inputs) {
+    std::vector<std::string> paths;
+    for (const named_input& input : inputs) paths.push_back(input.path);
+    or_end(vgpuformats::keep_inputs(folder, outputs, paths));
 }
 
 void add_inputs(std::vector<named_input>& to, const std::string& option, const std::vector<std::string>& paths) {

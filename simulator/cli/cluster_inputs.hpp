@@ -9,7 +9,6 @@
 
 namespace CLI {
 class App;
-class Validator;
 } // namespace CLI
 
 namespace vgpusim::cli {
@@ -20,13 +19,14 @@ struct named_input {
     std::string path;
 };
 
-/// Fails if more than one of the inputs is standard input ("-"), which can be read once.
-[[nodiscard]] expected<void> read_stdin_once(const std::vector<named_input>& inputs);
+/// Ends the command if more than one of the inputs is standard input ("-"), which can be read once.
+void read_stdin_once(const std::vector<named_input>& inputs);
 void add_inputs(std::vector<named_input>& to, const std::string& option, const std::vector<std::string>& paths);
 void add_inputs(std::vector<named_input>& to, const dialect_files& files);
 
-/// A value that is not empty.
-[[nodiscard]] CLI::Validator filled();
+/// Refuses outputs in the folder that would replace one of the inputs.
+void keep_inputs(const std::string& folder, const std::vector<std::string>& outputs,
+                 const std::vector<named_input>& inputs);
 
 /// The files of this machine, which every command reads.
 [[nodiscard]] const vgpuformats::input_source& files_here();

@@ -11,7 +11,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
-#include "no_nan.hpp"
+#include "options.hpp"
 #include "run_flags.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpusim/bound/bounds.hpp"
@@ -32,11 +32,6 @@ struct bound_flags {
     bool exact = false;
 };
 
-error against_each_other(const char* flag, const char* other) {
-    return bad_value(error_code::unsupported, flag, "",
-                     fmt::format("not beside {}, which says the same otherwise", other));
-}
-
 bool sets(const run_flags& flags, std::string_view key) {
     for (const auto& [name, value] : flags.keyed) {
         if (name == key) return true;
@@ -44,61 +39,47 @@ bool sets(const run_flags& flags, std::string_view key) {
     return false;
 }
 
-expected<bound_figures> answer(const bound_flags& flags, const run_config& config, const loaded_input& loaded) {
-    auto solver = find_solver("bound");
-    if (!solver) return unexpected(std::move(solver.error()));
+bound_figures answer(const bound_flags& flags, const run_config& config, const loaded_input& loaded) {
+    auto solver = or_end(find_solver("bound"));
     bound_question question{.forced_load = flags.forced_load, .exact = flags.exact};
     std::optional<run_record> finished;
     if (sets(*flags.run, "policy")) {
         auto replayed =
             replay(config, loaded, loaded.input.nodes, progress_bar(config.policy, loaded.input.pods.size()));
         end_progress();
-        if (!replayed) return unexpected(std::move(replayed.error()));
-        finished = *std::move(replayed);
+        finished = or_end(std::move(replayed));
         question.finished = &*finished;
     }
-    auto figures = bounds_of(loaded, question, **solver);
-    if (!figures || flags.summary.empty()) return figures;
-    const auto text = vgpuformats::read_input(flags.summary);
-    if (!text) return unexpected(text.error());
-    auto achieved = achieved_in(text->text, flags.summary, loaded, *figures);
-    if (!achieved) return unexpected(std::move(achieved.error()));
-    figures->achieved = *std::move(achieved);
+    auto figures = or_end(bounds_of(loaded, question, *solver));
+    if (flags.summary.empty()) return figures;
+    const auto text = or_end(vgpuformats::read_input(flags.summary));
+    figures.achieved = or_end(achieved_in(text.text, flags.summary, loaded, figures));
     return figures;
 }
 
-int run(const bound_flags& flags) {
-    if (const auto there = find_solver("bound"); !there) return report_error(there.error());
+void run(const bound_flags& flags) {
+    or_end(find_solver("bound"));
     if (!flags.summary.empty() && sets(*flags.run, "policy")) {
-        return report_error(against_each_other("--summary", "--policy"));
+        end_with(
+            bad_value(error_code::unsupported, "--summary", "", "not beside --policy, which says the same otherwise"));
     }
     const auto plan = plan_from(*flags.run);
-    if (!plan) return report_error(plan.error());
-    const auto loaded = load_input(plan->run, files_here());
-    if (!loaded) return report_error(loaded.error());
+    const auto loaded = or_end(load_input(plan.run, files_here()));
     const bool writes = sets(*flags.run, "out");
-    if (writes) {
-        if (const auto kept = keep_inputs(*flags.run, plan->run, *loaded, {file_name}); !kept) {
-            return report_error(kept.error());
-        }
-    }
-    const auto figures = answer(flags, plan->run, *loaded);
-    if (!figures) return report_error(figures.error());
-    const std::string json = bound_json(*figures, *loaded, plan->run);
+    if (writes) keep_inputs(*flags.run, plan.run, loaded, {file_name});
+    const bound_figures figures = answer(flags, plan.run, loaded);
+    const std::string json = bound_json(figures, loaded, plan.run);
     if (writes) {
         const vgpuformats::output_file file{.name = file_name, .content = json};
-        if (const auto written = vgpuformats::write_files(plan->run.out, {file}); !written) {
-            return report_write_failure(written.error());
-        }
+        or_end(vgpuformats::write_files(plan.run.out, {file}));
     }
-    print_warnings(*loaded);
-    fmt::print("{}", flags.run->json ? json : bound_words(*figures));
-    return exit_done;
+    print_warnings(loaded);
+    fmt::print("{}", flags.run->json ? json : bound_words(figures));
 }
 
 } // namespace
 
-void add_bound(CLI::App& app, int& exit_code) {
+void add_bound(CLI::App& app) {
     auto flags = std::make_shared<bound_flags>();
     CLI::App* command = app.add_subcommand("bound", "Bound what any policy could have served in a run");
     add_run_flags(*command, flags->run);
@@ -119,7 +100,7 @@ void add_bound(CLI::App& app, int& exit_code) {
                      "The summary.json of a run: how near it came; without running it again")
         ->type_name("FILE");
     command->add_flag("--exact", flags->exact, "Also solve the integer program: for small cases");
-    command->callback([flags, &exit_code] { exit_code = run(*flags); });
+    command->callback([flags] { run(*flags); });
 }
 
 } // namespace vgpusim::cli

@@ -30,26 +30,23 @@ struct options {
 }
 
 /// Leaves of the catalog what was asked for. Sources are kept: the entries name them.
-[[nodiscard]] expected<vgpualloc::hardware_catalog> chosen_part(vgpualloc::hardware_catalog catalog,
-                                                                const options& chosen) {
+[[nodiscard]] vgpualloc::hardware_catalog chosen_part(vgpualloc::hardware_catalog catalog, const options& chosen) {
     if (!chosen.kind.empty() && chosen.kind != "mig") catalog.mig = {};
     if (!chosen.kind.empty() && chosen.kind != "ascend") catalog.ascend = {};
     if (!chosen.kind.empty() && chosen.kind != "power") catalog.power = {};
     if (chosen.name.empty()) return catalog;
     if (chosen.kind == "mig") {
-        const auto model = find_model(catalog.mig, chosen.name);
-        if (!model) return unexpected(model.error());
-        catalog.mig = {.models = {**model}, .sources = catalog.mig.sources, .left_out = {}};
+        const auto model = or_end(find_model(catalog.mig, chosen.name));
+        catalog.mig = {.models = {*model}, .sources = catalog.mig.sources, .left_out = {}};
     } else if (chosen.kind == "ascend") {
-        const auto chip = find_chip(catalog.ascend, chosen.name);
-        if (!chip) return unexpected(chip.error());
+        const auto chip = or_end(find_chip(catalog.ascend, chosen.name));
         vgpualloc::ascend_catalog only;
-        only.chips.push_back(**chip);
+        only.chips.push_back(*chip);
         only.sources = catalog.ascend.sources;
         catalog.ascend = std::move(only);
     } else {
         const vgpualloc::device_power* board = find_power(catalog.power, chosen.name);
-        if (board == nullptr) return unexpected(unknown_board(catalog.power, chosen.name));
+        if (board == nullptr) end_with(unknown_board(catalog.power, chosen.name));
         catalog.power = {.devices = {*board}, .sources = catalog.power.sources};
     }
     return catalog;
@@ -75,22 +72,17 @@ void print(const vgpualloc::hardware_catalog& part, const options& chosen) {
     }
 }
 
-int run(const options& chosen) {
+void run(const options& chosen) {
     std::vector<named_input> inputs;
     add_inputs(inputs, "--file", chosen.files);
-    if (const auto once = read_stdin_once(inputs); !once) return report_error(once.error());
+    read_stdin_once(inputs);
     input_reader from{files_here()};
-    auto catalog = load_catalog(chosen.files, from);
-    if (!catalog) return report_error(catalog.error());
-    const auto part = chosen_part(*std::move(catalog), chosen);
-    if (!part) return report_error(part.error());
-    print(*part, chosen);
-    return exit_done;
+    print(chosen_part(or_end(load_catalog(chosen.files, from)), chosen), chosen);
 }
 
 } // namespace
 
-void add_catalog(CLI::App& app, int& exit_code) {
+void add_catalog(CLI::App& app) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "catalog", "Show GPUs with MIG and Ascend NPUs: profiles, placements, templates; and what boards draw");
@@ -101,7 +93,7 @@ void add_catalog(CLI::App& app, int& exit_code) {
         ->type_name("");
     add_catalog_files(*command, chosen->files);
     command->add_flag("--json", chosen->json, "As a catalog file");
-    command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
+    command->callback([chosen] { run(*chosen); });
 }
 
 } // namespace vgpusim::cli

@@ -11,8 +11,8 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "options.hpp"
 #include "run_flags.hpp"
-#include "several_seeds.hpp"
 #include "vgpufacade/compare.hpp"
 #include "vgpufacade/words.hpp"
 #include "vgpusim/study/compare_seeds.hpp"
@@ -21,32 +21,27 @@ namespace vgpusim::cli {
 
 namespace {
 
-int run_compare(const run_flags& flags, const std::vector<std::string>& policies) {
-    if (const auto checked = check_policies(policies); !checked) return report_error(checked.error());
+void run_compare(const run_flags& flags, const std::vector<std::string>& policies) {
+    or_end(check_policies(policies));
     const auto plan = plan_from(flags);
-    if (!plan) return report_error(plan.error());
-    const run_config& config = plan->run;
+    const run_config& config = plan.run;
     const vgpufacade::progress follow{.tell = progress_bars()};
-    auto prepared = vgpufacade::prepared_comparison::prepare(files_here(), config, policies, follow);
-    if (!prepared) return report_error(prepared.error());
-    if (const auto kept = keep_inputs(flags, config, prepared->input(), prepared->file_names()); !kept) {
-        return report_error(kept.error());
-    }
-    const auto outcome = std::move(*prepared).run(follow);
+    auto prepared = or_end(vgpufacade::prepared_comparison::prepare(files_here(), config, policies, follow));
+    keep_inputs(flags, config, prepared.input(), prepared.file_names());
+    auto finished = std::move(prepared).run(follow);
     end_progress();
-    if (!outcome) return report_error(outcome.error());
-    const named_texts files = outcome->files();
-    if (const auto written = write_texts(config.out, files); !written) return report_write_failure(written.error());
-    print_warnings(outcome->loaded);
-    for (const run_record& record : outcome->records) print_warnings(record);
+    const vgpufacade::comparison outcome = or_end(std::move(finished));
+    const named_texts files = outcome.files();
+    write_texts(config.out, files);
+    print_warnings(outcome.loaded);
+    for (const run_record& record : outcome.records) print_warnings(record);
     if (flags.json) {
         fmt::print("{}", text_of(files, "compare.json"));
     } else {
-        fmt::print("{}", vgpufacade::comparison_text(outcome->records));
-        fmt::print("inputs: {}\n", inputs_in_words(outcome->loaded));
+        fmt::print("{}", vgpufacade::comparison_text(outcome.records));
+        fmt::print("inputs: {}\n", inputs_in_words(outcome.loaded));
         fmt::print("report: {}/report.html\n", printable(config.out));
     }
-    return exit_done;
 }
 
 /// Whether a measure has the values of the first one, what is served, in every run: memory and compute do where pods
@@ -78,43 +73,38 @@ void print_table(const seeds_comparison& comparison) {
     }
 }
 
-int run_seeds(const run_flags& flags, const std::vector<std::string>& policies, const seed_range& seeds,
-              std::size_t jobs) {
-    if (const auto checked = check_policies(policies); !checked) return report_error(checked.error());
+void run_seeds(const run_flags& flags, const std::vector<std::string>& policies, const seed_range& seeds,
+               std::size_t jobs) {
+    or_end(check_policies(policies));
     const auto plan = plan_from(flags);
-    if (!plan) return report_error(plan.error());
-    if (const auto used = check_prices(plan->run, policies); !used) return report_error(used.error());
-    if (const auto checked = check_seeds(plan->run, seeds); !checked) return report_error(checked.error());
-    if (const auto checked = check_policy_names(policies); !checked) return report_error(checked.error());
-    run_config first = plan->run;
+    or_end(check_prices(plan.run, policies));
+    or_end(check_seeds(plan.run, seeds));
+    or_end(check_policy_names(policies));
+    run_config first = plan.run;
     first.seed = seeds.first;
-    auto loaded = load_input(first, files_here());
-    if (!loaded) return report_error(loaded.error());
-    if (const auto kept = keep_inputs(flags, first, *loaded, {summaries_name, "report.html"}); !kept) {
-        return report_error(kept.error());
-    }
+    auto loaded = or_end(load_input(first, files_here()));
+    keep_inputs(flags, first, loaded, {summaries_name, "report.html"});
     const std::size_t runs = policies.size() * seeds.count();
-    const auto comparison = compare_seeds(plan->run, seeds, files_here(), *std::move(loaded), policies,
-                                          {.jobs = jobs, .tell = progress_bar("compare", runs, "runs")});
+    auto compared = compare_seeds(plan.run, seeds, files_here(), std::move(loaded), policies,
+                                  {.jobs = jobs, .tell = progress_bar("compare", runs, "runs")});
     end_progress();
-    if (!comparison) return report_error(comparison.error());
-    const named_texts files = seeds_comparison_files(*comparison);
-    const std::string& out = plan->run.out;
-    if (const auto written = write_texts(out, files); !written) return report_write_failure(written.error());
-    print_warnings(comparison->first_input);
+    const seeds_comparison comparison = or_end(std::move(compared));
+    const named_texts files = seeds_comparison_files(comparison);
+    const std::string& out = plan.run.out;
+    write_texts(out, files);
+    print_warnings(comparison.first_input);
     if (flags.json) {
         fmt::print("{}", text_of(files, summaries_name));
     } else {
-        print_table(*comparison);
-        fmt::print("inputs: {}\n", inputs_in_words(comparison->first_input));
+        print_table(comparison);
+        fmt::print("inputs: {}\n", inputs_in_words(comparison.first_input));
         fmt::print("report: {}/report.html\n", printable(out));
     }
-    return exit_done;
 }
 
 } // namespace
 
-void add_compare(CLI::App& app, int& exit_code) {
+void add_compare(CLI::App& app) {
     auto flags = std::make_shared<run_flags>();
     auto policies = std::make_shared<std::vector<std::string>>();
     auto several = std::make_shared<seeds_flags>();
@@ -131,9 +121,8 @@ void add_compare(CLI::App& app, int& exit_code) {
     CLI::Option* const seeds = command->get_option("--seeds");
     for (const char* flag : {"--seed", "--trace"}) seeds->excludes(command->get_option(flag));
     command->get_option("--jobs")->needs(seeds);
-    command->callback([flags, policies, several, &exit_code] {
-        exit_code = several->seeds ? run_seeds(*flags, *policies, *several->seeds, several->jobs)
-                                   : run_compare(*flags, *policies);
+    command->callback([flags, policies, several] {
+        several->seeds ? run_seeds(*flags, *policies, *several->seeds, several->jobs) : run_compare(*flags, *policies);
     });
 }
 

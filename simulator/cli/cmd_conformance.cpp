@@ -1,5 +1,6 @@
 // vgpusim conformance: recorded decisions of other systems against our models of them.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -101,17 +102,8 @@ std::string attribution(const totals& all) {
 }
 
 std::string_view word_of(explanation why) {
-    switch (why) {
-    case explanation::quirks:
-        return "quirks";
-    case explanation::more_than_three:
-        return "more_than_three";
-    case explanation::follow_up:
-        return "follow_up";
-    case explanation::none:
-        break;
-    }
-    return "none";
+    constexpr std::array<std::string_view, 4> words{"none", "quirks", "more_than_three", "follow_up"};
+    return words[static_cast<std::size_t>(why)];
 }
 
 document differences_document(const std::vector<event_difference>& differences, bool natively) {
@@ -159,38 +151,34 @@ void print_json(const std::vector<file_result>& files, const totals& all, bool n
     fmt::print("{}\n", vgpuformats::print_json(root, 2));
 }
 
-int print_decisions(const std::vector<std::string>& files) {
+void print_decisions(const std::vector<std::string>& files) {
     std::string all; // whole, or nothing where a file is bad
     for (const std::string& path : files) {
-        const auto cases = vgpuconformance::decide_recording(path);
-        if (!cases) return report_error(cases.error());
-        all += *cases;
+        all += or_end(vgpuconformance::decide_recording(path));
     }
     fmt::print("{}", all);
-    return exit_done;
 }
 
-int run(const options& chosen) {
+void run(const options& chosen) {
     const auto known = vgpuconformance::implementations();
     if (std::ranges::find(known, chosen.implementation) == known.end()) {
-        return report_error(bad_value(error_code::unknown_name, "", chosen.implementation,
-                                      fmt::format("one of {}", fmt::join(known, ", ")))
-                                .at("--impl"));
+        end_with(bad_value(error_code::unknown_name, "", chosen.implementation,
+                           fmt::format("one of {}", fmt::join(known, ", ")))
+                     .at("--impl"));
     }
     if (chosen.print && chosen.implementation == "native") {
-        return report_error(bad_value(error_code::unsupported, "", chosen.implementation,
-                                      "compat:volcano, which decides in the recordings' words")
-                                .at("--print"));
+        end_with(bad_value(error_code::unsupported, "", chosen.implementation,
+                           "compat:volcano, which decides in the recordings' words")
+                     .at("--print"));
     }
     std::vector<named_input> inputs;
     add_inputs(inputs, "FILE", chosen.files);
-    if (const auto once = read_stdin_once(inputs); !once) return report_error(once.error());
+    read_stdin_once(inputs);
     if (chosen.print) return print_decisions(chosen.files);
     std::vector<file_result> files;
     for (const std::string& path : chosen.files) {
-        auto result = vgpuconformance::replay_recording(path, chosen.implementation);
-        if (!result) return report_error(result.error());
-        files.push_back({.path = path, .result = std::move(*result)});
+        files.push_back(
+            {.path = path, .result = or_end(vgpuconformance::replay_recording(path, chosen.implementation))});
     }
     const totals all = totals_of(files);
     const bool natively = chosen.implementation == "native";
@@ -205,12 +193,12 @@ int run(const options& chosen) {
         }
         fmt::print("{} passed, {} failed\n", all.passed, all.failed);
     }
-    return all.failed == 0 ? exit_done : exit_failed;
+    if (all.failed > 0) throw command_end{exit_failed};
 }
 
 } // namespace
 
-void add_conformance(CLI::App& app, int& exit_code) {
+void add_conformance(CLI::App& app) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand("conformance", "Replay recorded decisions of other systems and compare");
     command->add_option("FILE", chosen->files, "Recordings, JSON lines (docs/formats.md); - is standard input")
@@ -226,7 +214,7 @@ void add_conformance(CLI::App& app, int& exit_code) {
     CLI::Option* const json = command->add_flag("--json", chosen->json, "As JSON, with all differences");
     command->add_flag("--print", chosen->print, "Print the cases with what the implementation decides; compare nothing")
         ->excludes(json);
-    command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
+    command->callback([chosen] { run(*chosen); });
 }
 
 } // namespace vgpusim::cli

@@ -10,7 +10,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
-#include "seed_option.hpp"
+#include "options.hpp"
 #include "vgpufacade/explain.hpp"
 
 namespace vgpusim::cli {
@@ -22,23 +22,25 @@ struct options {
     bool json = false;
 };
 
-expected<std::vector<error>> run(const options& chosen) {
+void run(const options& chosen) {
     const vgpufacade::explain_question& asked = chosen.asked;
     std::vector<named_input> inputs;
     add_inputs(inputs, "CLUSTER", asked.cluster);
     add_inputs(inputs, asked.dialects);
     add_inputs(inputs, "--pod", {asked.pod});
     add_inputs(inputs, "--scheduler-config", {asked.scheduler_config});
-    if (auto once = read_stdin_once(inputs); !once) return unexpected(once.error());
+    read_stdin_once(inputs);
     const auto print = [](std::string_view part) { fmt::print("{}", part); };
-    return vgpufacade::explain(asked, files_here(),
-                               chosen.json ? vgpufacade::answer_sinks{.json = print}
-                                           : vgpufacade::answer_sinks{.text = print});
+    const auto failures = or_end(vgpufacade::explain(asked, files_here(),
+                                                     chosen.json ? vgpufacade::answer_sinks{.json = print}
+                                                                 : vgpufacade::answer_sinks{.text = print}));
+    for (const error& failure : failures) report_error(failure);
+    if (!failures.empty()) throw command_end{exit_bad_input};
 }
 
 } // namespace
 
-void add_explain(CLI::App& app, int& exit_code) {
+void add_explain(CLI::App& app) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "explain", "Tell why a pod goes where it goes in a cluster: every node's answer, scores, devices, the choice");
@@ -52,37 +54,23 @@ void add_explain(CLI::App& app, int& exit_code) {
         ->add_option("--pod", chosen->asked.pod, "A pending pod of the cluster (namespace/name, or name) or a manifest")
         ->type_name("POD|FILE")
         ->required();
-    command
-        ->add_option("--policy", chosen->asked.explain.policy,
-                     "Policy that ranks nodes and devices (vgpusim policies). Default: that of --scheduler-config; "
-                     "without it as HAMi ranks for its pods, fgd for others")
-        ->type_name("POLICY")
-        ->check(filled());
-    command
-        ->add_option("--device-policy", chosen->asked.explain.device_policy,
-                     "Policy for the choice of devices on a node; default: that of --scheduler-config, or --policy")
-        ->type_name("POLICY")
-        ->check(filled());
+    add_filled(*command, "--policy", chosen->asked.explain.policy, "POLICY",
+               "Policy that ranks nodes and devices (vgpusim policies). Default: that of --scheduler-config; "
+               "without it as HAMi ranks for its pods, fgd for others");
+    add_filled(*command, "--device-policy", chosen->asked.explain.device_policy, "POLICY",
+               "Policy for the choice of devices on a node; default: that of --scheduler-config, or --policy");
     add_seed(*command, "For policies that draw", [chosen](std::uint64_t seed) {
         chosen->asked.explain.seed = seed;
     })->default_str(std::to_string(default_seed));
     add_dialect_files(*command, chosen->asked.dialects);
-    command
-        ->add_option("--scheduler-config", chosen->asked.scheduler_config,
-                     "Volcano's volcano-scheduler.conf, or its ConfigMap: plugin vgpualloc or deviceshare ranks as it "
-                     "says")
-        ->type_name("FILE")
-        ->check(filled());
+    add_filled(*command, "--scheduler-config", chosen->asked.scheduler_config, "FILE",
+               "Volcano's volcano-scheduler.conf, or its ConfigMap: plugin vgpualloc or deviceshare ranks as it "
+               "says");
     command->add_option("--node", chosen->asked.node, "Show this node only, with its devices")->type_name("NODE");
     command->add_flag("--all", chosen->asked.all,
                       "Show every node and its devices in rows of their own, also those that refuse");
     command->add_flag("--json", chosen->json, "As JSON, with everything");
-    command->callback([chosen, &exit_code] {
-        const auto failures = run(*chosen);
-        exit_code = failures ? exit_done : report_error(failures.error());
-        if (!failures) return;
-        for (const error& failure : *failures) exit_code = report_error(failure);
-    });
+    command->callback([chosen] { run(*chosen); });
 }
 
 } // namespace vgpusim::cli

@@ -14,6 +14,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "options.hpp"
 #include "vgpufetch/fetch.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
@@ -141,28 +142,24 @@ template <class Named>
 }
 
 template <class Named>
-[[nodiscard]] expected<Named> find_named(const std::vector<Named>& known, const std::string& name, const char* option) {
+[[nodiscard]] Named find_named(const std::vector<Named>& known, const std::string& name, const char* option) {
     const auto named = std::find_if(known.begin(), known.end(), [&](const Named& item) { return item.name == name; });
     if (named != known.end()) return *named;
-    return unexpected(bad_value(error_code::unknown_name, option, name, one_of(known)).at("fetch"));
+    end_with(bad_value(error_code::unknown_name, option, name, one_of(known)).at("fetch"));
 }
 
-[[nodiscard]] expected<std::vector<public_trace>> read_list(const options& chosen) {
-    if (chosen.list_path.empty()) return vgpufetch::parse_trace_list(vgpufetch::built_in_trace_list(), "public.json");
-    const auto input = vgpuformats::read_input(chosen.list_path);
-    if (!input) return unexpected(input.error());
-    return vgpufetch::parse_trace_list(input->text, chosen.list_path);
+[[nodiscard]] std::vector<public_trace> read_list(const options& chosen) {
+    if (chosen.list_path.empty()) {
+        return or_end(vgpufetch::parse_trace_list(vgpufetch::built_in_trace_list(), "public.json"));
+    }
+    const auto input = or_end(vgpuformats::read_input(chosen.list_path));
+    return or_end(vgpufetch::parse_trace_list(input.text, chosen.list_path));
 }
 
 /// The files of the trace, or those of them that --file names.
-[[nodiscard]] expected<std::vector<public_file>> wanted_files(const public_trace& trace,
-                                                              const std::vector<std::string>& names) {
+[[nodiscard]] std::vector<public_file> wanted_files(const public_trace& trace, const std::vector<std::string>& names) {
     if (names.empty()) return trace.files;
-    for (const std::string& name : names) {
-        if (const auto known = find_named(trace.files, name, "--file"); !known) {
-            return unexpected(known.error());
-        }
-    }
+    for (const std::string& name : names) static_cast<void>(find_named(trace.files, name, "--file"));
     std::vector<public_file> files; // in list order, each once
     std::copy_if(trace.files.begin(), trace.files.end(), std::back_inserter(files), [&](const public_file& file) {
         return std::find(names.begin(), names.end(), file.name) != names.end();
@@ -184,26 +181,22 @@ void print_results(const std::string& trace, const std::string& folder, const st
     print(document::map({{"trace", trace}, {"folder", folder}, {"files", files}}));
 }
 
-[[nodiscard]] int run_fetch(const options& chosen) {
+void run_fetch(const options& chosen) {
     const auto traces = read_list(chosen);
-    if (!traces) return report_error(traces.error());
     if (chosen.trace.empty()) {
         if (!chosen.file_names.empty()) {
-            return report_error(
-                bad_value(error_code::missing, "--file", "", "needs the name of a trace before it").at("fetch"));
+            end_with(bad_value(error_code::missing, "--file", "", "needs the name of a trace before it").at("fetch"));
         }
-        list_traces(*traces, chosen.json);
-        return exit_done;
+        list_traces(traces, chosen.json);
+        return;
     }
-    const auto trace = find_named(*traces, chosen.trace, "NAME");
-    if (!trace) return report_error(trace.error());
-    const auto files = wanted_files(*trace, chosen.file_names);
-    if (!files) return report_error(files.error());
+    const auto trace = find_named(traces, chosen.trace, "NAME");
+    const auto files = wanted_files(trace, chosen.file_names);
 
     vgpufetch::fetch_options how;
     how.folder = chosen.folder.empty() ? vgputraces::default_trace_folder() : chosen.folder;
     if (how.folder.empty()) {
-        return report_error(bad_value(error_code::missing, "--out", "", "needed, because HOME is not set").at("fetch"));
+        end_with(bad_value(error_code::missing, "--out", "", "needed, because HOME is not set").at("fetch"));
     }
     progress_line progress;
     how.on_progress = [&](const public_file& file, std::int64_t done_bytes) { progress.show(file, done_bytes); };
@@ -217,41 +210,35 @@ void print_results(const std::string& trace, const std::string& folder, const st
         fmt::print("{}: {}\n", printable(result.path), status);
         std::fflush(stdout); // the next file may take long
     };
-    const auto results = vgpufetch::fetch_files(*files, how);
-    if (!results) return report_error(results.error());
-    if (chosen.json) print_results(trace->name, how.folder, *results);
-    const bool all_there = std::all_of(results->begin(), results->end(), [](const fetched_file& result) {
+    const auto results = or_end(vgpufetch::fetch_files(files, how));
+    if (chosen.json) print_results(trace.name, how.folder, results);
+    const bool all_there = std::all_of(results.begin(), results.end(), [](const fetched_file& result) {
         return result.status != fetch_status::failed && result.status != fetch_status::not_tried;
     });
-    return all_there ? exit_done : exit_failed;
+    if (!all_there) throw command_end{exit_failed};
 }
 
 } // namespace
 
-void add_fetch(CLI::App& app, int& exit_code) {
+void add_fetch(CLI::App& app) {
     const auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand("fetch", "Download a public trace, or list those known");
     command->add_option("NAME", chosen->trace, "The trace to download; without it the known traces are listed")
         ->type_name("");
-    command
-        ->add_option("--out", chosen->folder,
-                     "Folder for the files (default: $VGPUALLOC_TRACES, else $XDG_CACHE_HOME/vgpualloc/traces, "
-                     "else ~/.cache/vgpualloc/traces)")
-        ->type_name("FOLDER")
-        ->check(filled());
+    add_filled(*command, "--out", chosen->folder, "FOLDER",
+               "Folder for the files (default: $VGPUALLOC_TRACES, else $XDG_CACHE_HOME/vgpualloc/traces, "
+               "else ~/.cache/vgpualloc/traces)");
     CLI::Option* list =
         command
             ->add_option("--list", chosen->list_path,
                          "Read the list of traces from this JSON file; without FILE the known traces are listed")
             ->type_name("FILE")
             ->expected(0, 1);
-    command->add_option("--file", chosen->file_names, "Only this file of the trace; may be repeated")
-        ->type_name("NAME")
-        ->allow_extra_args(false);
+    add_repeatable(*command, "--file", chosen->file_names, "NAME", "Only this file of the trace; may be repeated");
     command->add_flag("--json", chosen->json, "Print the result as JSON");
-    command->callback([chosen, list, &exit_code] {
+    command->callback([chosen, list] {
         if (list->count() > 0 && chosen->list_path.empty()) chosen->trace.clear(); // a name beside it changes nothing
-        exit_code = run_fetch(*chosen);
+        run_fetch(*chosen);
     });
 }
 

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "seed_option.hpp"
+#include "options.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
@@ -109,48 +109,37 @@ void print_workload(const vgputraces::generated_workload& workload, const option
 }
 
 /// A workload of Kubernetes objects.
-int run_workload(const options& chosen, std::string_view model) {
-    const auto kept = vgpuformats::keep_inputs(chosen.folder, {std::begin(workload_files), std::end(workload_files)},
-                                               {chosen.model_path});
-    if (!kept) return report_error(kept.error());
-    const auto streamed = vgputraces::stream_workload(model, chosen.model_path, chosen.draw);
-    if (!streamed) return report_error(streamed.error());
-    const vgputraces::generated_workload& workload = streamed->texts;
-    const auto written = vgpuformats::write_files(chosen.folder, {{workload_files[0], workload.nodes},
-                                                                  {workload_files[1], workload.classes},
-                                                                  {workload_files[2], {}, streamed->arrivals},
-                                                                  {workload_files[3], workload.model}});
-    if (!written) return report_write_failure(written.error());
+void run_workload(const options& chosen, std::string_view model) {
+    or_end(vgpuformats::keep_inputs(chosen.folder, {std::begin(workload_files), std::end(workload_files)},
+                                    {chosen.model_path}));
+    const auto streamed = or_end(vgputraces::stream_workload(model, chosen.model_path, chosen.draw));
+    const vgputraces::generated_workload& workload = streamed.texts;
+    or_end(vgpuformats::write_files(chosen.folder, {{workload_files[0], workload.nodes},
+                                                    {workload_files[1], workload.classes},
+                                                    {workload_files[2], {}, streamed.arrivals},
+                                                    {workload_files[3], workload.model}}));
     print_workload(workload, chosen);
-    return exit_done;
 }
 
-int run(const options& chosen) {
-    const auto input = vgpuformats::read_input(chosen.model_path);
-    if (!input) return report_error(input.error());
-    if (vgputraces::is_workload_model(input->text)) return run_workload(chosen, input->text);
-    const auto model = vgputraces::parse_trace_model(input->text, chosen.model_path);
-    if (!model) return report_error(model.error());
-    const auto kept =
-        vgpuformats::keep_inputs(chosen.folder, {"nodes.csv", "pods.csv", "model.json"}, {chosen.model_path});
-    if (!kept) return report_error(kept.error());
-    const auto trace = vgputraces::draw_trace(*model, chosen.draw);
-    if (!trace) return report_error(trace.error());
+void run(const options& chosen) {
+    const auto input = or_end(vgpuformats::read_input(chosen.model_path));
+    if (vgputraces::is_workload_model(input.text)) return run_workload(chosen, input.text);
+    const auto model = or_end(vgputraces::parse_trace_model(input.text, chosen.model_path));
+    or_end(vgpuformats::keep_inputs(chosen.folder, {"nodes.csv", "pods.csv", "model.json"}, {chosen.model_path}));
+    const auto trace = or_end(vgputraces::draw_trace(model, chosen.draw));
 
-    const std::string nodes = vgputraces::write_openb_nodes(trace->nodes);
-    const std::string used_model = vgputraces::write_trace_model(trace->effective);
-    const auto written = vgpuformats::write_files(
+    const std::string nodes = vgputraces::write_openb_nodes(trace.nodes);
+    const std::string used_model = vgputraces::write_trace_model(trace.effective);
+    or_end(vgpuformats::write_files(
         chosen.folder,
-        {{"nodes.csv", nodes}, {"pods.csv", {}, vgputraces::openb_pods_in_pieces(*trace)}, {"model.json", used_model}});
-    if (!written) return report_write_failure(written.error());
+        {{"nodes.csv", nodes}, {"pods.csv", {}, vgputraces::openb_pods_in_pieces(trace)}, {"model.json", used_model}}));
 
-    chosen.json ? print_json(*trace, chosen) : print_summary(*trace, chosen);
-    return exit_done;
+    chosen.json ? print_json(trace, chosen) : print_summary(trace, chosen);
 }
 
 } // namespace
 
-void add_generate(CLI::App& app, int& exit_code) {
+void add_generate(CLI::App& app) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "generate",
@@ -182,7 +171,7 @@ void add_generate(CLI::App& app, int& exit_code) {
             "of all GPUs")
         ->type_name("NUMBER");
     command->add_flag("--json", chosen->json, "Print the summary as JSON");
-    command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
+    command->callback([chosen] { run(*chosen); });
 }
 
 } // namespace vgpusim::cli

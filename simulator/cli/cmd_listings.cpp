@@ -67,7 +67,7 @@ void add(CLI::App& app, const char* name, const char* help, listing (*make)()) {
 
 } // namespace
 
-void add_listings(CLI::App& app, int&) {
+void add_listings(CLI::App& app) {
     add(app, "policies", "List the policies", policies);
     add(app, "modes", "List the sharing modes", modes);
     add(app, "dialects", "List the dialects", dialects);

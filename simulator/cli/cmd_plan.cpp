@@ -10,7 +10,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
-#include "no_nan.hpp"
+#include "options.hpp"
 #include "vgpufacade/plan.hpp"
 
 namespace vgpusim::cli {
@@ -25,37 +25,29 @@ struct options {
     bool json = false;
 };
 
-constexpr double seconds_max = 1e9; ///< of what is given in seconds
-
-expected<vgpuops::whatif::moves_answer> answer_for(const options& chosen) {
+vgpuops::whatif::moves_answer answer_for(const options& chosen) {
     vgpufacade::plan_question question = chosen.question;
     std::vector<named_input> inputs;
     add_inputs(inputs, "CLUSTER", question.cluster);
     add_inputs(inputs, question.dialects);
     if (!question.added_pod.empty()) add_inputs(inputs, "--add-pod", {question.added_pod});
-    if (auto once = read_stdin_once(inputs); !once) return unexpected(once.error());
+    read_stdin_once(inputs);
     if (chosen.downtime_s >= 0.0) question.downtime_s = chosen.downtime_s;
     question.move_s = chosen.move_s;
     question.copy_s_per_gib = chosen.gib_s;
-    return vgpufacade::plan_moves(std::move(question), files_here());
+    return or_end(vgpufacade::plan_moves(std::move(question), files_here()));
 }
 
-int run(const options& chosen) {
+void run(const options& chosen) {
     const auto answered = answer_for(chosen);
-    if (!answered) return report_error(answered.error());
-    fmt::print("{}", chosen.json ? vgpuops::whatif::moves_json(*answered) : vgpuops::whatif::moves_text(*answered));
-    return exit_done;
+    fmt::print("{}", chosen.json ? vgpuops::whatif::moves_json(answered) : vgpuops::whatif::moves_text(answered));
 }
 
 void add_which_pods(CLI::App& command, vgpualloc::kube::mobility& movable, std::vector<std::string>& labels) {
-    command
-        .add_option("--keep-namespace", movable.namespaces_kept,
-                    "Pods of this namespace stay where they are; repeatable")
-        ->type_name("NAMESPACE")
-        ->allow_extra_args(false);
-    command.add_option("--movable-label", labels, "Only pods with this label may move; repeatable, all have to match")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_repeatable(command, "--keep-namespace", movable.namespaces_kept, "NAMESPACE",
+                   "Pods of this namespace stay where they are; repeatable");
+    add_repeatable(command, "--movable-label", labels, "KEY=VALUE",
+                   "Only pods with this label may move; repeatable, all have to match");
     command.add_flag("--move-bare-pods", movable.without_controller,
                      "Pods that no controller makes again when they are deleted may move as well");
 }
@@ -70,21 +62,15 @@ void add_costs(CLI::App& command, options& chosen) {
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000}))
         ->capture_default_str();
-    command
-        .add_option("--downtime-s", chosen.downtime_s,
-                    "At most so many device-seconds of downtime in all. Default: no limit")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(0.0, seconds_max))
-        ->check(no_nan);
-    command.add_option("--move-s", chosen.move_s, "Downtime of a move beside copying (an assumption)")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(0.0, seconds_max))
-        ->check(no_nan)
-        ->capture_default_str();
-    command.add_option("--copy-s-per-gib", chosen.gib_s, "Time to copy a GiB of device memory (an assumption)")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(0.0, seconds_max))
-        ->check(no_nan)
+    const auto add_seconds = [&command](const char* name, double& to, const char* help) {
+        constexpr double seconds_max = 1e9;
+        const auto range = CLI::Range(0.0, seconds_max);
+        return command.add_option(name, to, help)->type_name("SECONDS")->check(range)->check(no_nan);
+    };
+    add_seconds("--downtime-s", chosen.downtime_s,
+                "At most so many device-seconds of downtime in all. Default: no limit");
+    add_seconds("--move-s", chosen.move_s, "Downtime of a move beside copying (an assumption)")->capture_default_str();
+    add_seconds("--copy-s-per-gib", chosen.gib_s, "Time to copy a GiB of device memory (an assumption)")
         ->capture_default_str();
     command
         .add_option("--steps", chosen.question.asked.budget.steps_max,
@@ -99,19 +85,14 @@ void add_costs(CLI::App& command, options& chosen) {
 
 } // namespace
 
-void add_plan(CLI::App& app, int& exit_code) {
+void add_plan(CLI::App& app) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "plan", "Plan which pods of a cluster move so that a pod fits, or so that devices or nodes become empty");
     add_cluster(*command, chosen->question.cluster);
-    command
-        ->add_option("--pod", chosen->question.pod,
-                     "Make room for a pending pod of the cluster (namespace/name, or name)")
-        ->type_name("POD")
-        ->check(filled());
-    command->add_option("--add-pod", chosen->question.added_pod, "Make room for the pod of this manifest")
-        ->type_name("FILE")
-        ->check(filled());
+    add_filled(*command, "--pod", chosen->question.pod, "POD",
+               "Make room for a pending pod of the cluster (namespace/name, or name)");
+    add_filled(*command, "--add-pod", chosen->question.added_pod, "FILE", "Make room for the pod of this manifest");
     command->add_option("--consolidate", chosen->question.consolidated, "Empty as many devices, or nodes, as possible")
         ->type_name("devices|nodes")
         ->check(CLI::IsMember({"devices", "nodes"}));
@@ -119,7 +100,7 @@ void add_plan(CLI::App& app, int& exit_code) {
     add_which_pods(*command, chosen->question.asked.movable, chosen->question.labels);
     add_dialect_files(*command, chosen->question.dialects);
     command->add_flag("--json", chosen->json, "As JSON, with everything");
-    command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
+    command->callback([chosen] { run(*chosen); });
 }
 
 } // namespace vgpusim::cli

@@ -10,6 +10,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "options.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuops/decisions/answer.hpp"
 
@@ -36,15 +37,7 @@ struct options {
     }
 };
 
-/// The content of a file, if one is named.
-expected<std::optional<std::string>> read_text(const std::string& path) {
-    if (path.empty()) return std::nullopt;
-    auto input = vgpuformats::read_input(path);
-    if (!input) return unexpected(std::move(input).error());
-    return std::move(input->text);
-}
-
-expected<vgpuops::decisions::option_changes> read_changes(const options& chosen) {
+vgpuops::decisions::option_changes read_changes(const options& chosen) {
     vgpuops::decisions::option_changes changes;
     changes.names = {
         .catalog = chosen.catalog, .device_config = chosen.device_config, .scheduler_config = chosen.scheduler_config};
@@ -53,46 +46,37 @@ expected<vgpuops::decisions::option_changes> read_changes(const options& chosen)
     for (const auto& [path, text] : {std::pair{&chosen.catalog, &changes.texts.catalog},
                                      std::pair{&chosen.device_config, &changes.texts.device_config},
                                      std::pair{&chosen.scheduler_config, &changes.texts.scheduler_config}}) {
-        auto content = read_text(*path);
-        if (!content) return unexpected(std::move(content).error());
-        *text = *std::move(content);
+        if (!path->empty()) *text = or_end(vgpuformats::read_input(*path)).text;
     }
     return changes;
 }
 
-expected<vgpuops::decisions::replay_answer> replay(const options& chosen) {
-    if (const auto once = read_stdin_once(chosen.inputs()); !once) return unexpected(once.error());
+vgpuops::decisions::replay_answer replay(const options& chosen) {
+    read_stdin_once(chosen.inputs());
     const auto changes = read_changes(chosen);
-    if (!changes) return unexpected(changes.error());
-    const auto log = vgpuformats::read_input(chosen.log, {.bytes_max = vgpuformats::list_bytes_max});
-    if (!log) return unexpected(log.error());
-    return vgpuops::decisions::replay_log(log->name, log->text, *changes);
+    const auto log = or_end(vgpuformats::read_input(chosen.log, {.bytes_max = vgpuformats::list_bytes_max}));
+    return or_end(vgpuops::decisions::replay_log(log.name, log.text, changes));
 }
 
-int run(const options& chosen) {
+void run(const options& chosen) {
     const auto answered = replay(chosen);
-    if (!answered) return report_error(answered.error());
-    const std::string text = answer_text(*answered);
-    const std::string json = answer_json(*answered);
+    const std::string text = answer_text(answered);
+    const std::string json = answer_json(answered);
     if (!chosen.out.empty()) {
-        const std::string entries = answered->what_if ? pods_jsonl(*answered->what_if) : differences_jsonl(*answered);
-        const std::string entries_name = answered->what_if ? "pods.jsonl" : "differences.jsonl";
-        std::vector<std::string> inputs;
-        for (const named_input& input : chosen.inputs()) inputs.push_back(input.path);
-        const auto kept = vgpuformats::keep_inputs(chosen.out, {"replay.json", "replay.txt", entries_name}, inputs);
-        if (!kept) return report_error(kept.error());
-        const auto written = vgpuformats::write_files(chosen.out, {{.name = "replay.json", .content = json},
-                                                                   {.name = "replay.txt", .content = text},
-                                                                   {.name = entries_name, .content = entries}});
-        if (!written) return report_write_failure(written.error());
+        const std::string entries = answered.what_if ? pods_jsonl(*answered.what_if) : differences_jsonl(answered);
+        const std::string entries_name = answered.what_if ? "pods.jsonl" : "differences.jsonl";
+        keep_inputs(chosen.out, {"replay.json", "replay.txt", entries_name}, chosen.inputs());
+        or_end(vgpuformats::write_files(chosen.out, {{.name = "replay.json", .content = json},
+                                                     {.name = "replay.txt", .content = text},
+                                                     {.name = entries_name, .content = entries}}));
     }
     fmt::print("{}", chosen.json ? json : text);
-    return answered->what_if || answered->differences.empty() ? exit_done : exit_failed;
+    if (!answered.what_if && !answered.differences.empty()) throw command_end{exit_failed};
 }
 
 } // namespace
 
-void add_replay(CLI::App& app, int& exit_code) {
+void add_replay(CLI::App& app) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "replay", "Run the decision log of a live scheduler again: does the core decide the same, or what would other "
@@ -102,34 +86,20 @@ void add_replay(CLI::App& app, int& exit_code) {
                      "The log, JSON lines (docs/decision-log.md), compressed with gzip or not; - is standard input")
         ->type_name("LOG")
         ->required();
-    command
-        ->add_option("--policy", chosen->policy,
-                     "Instead of the log's policy (vgpusim policies). This or one of the four below: pods go where it "
-                     "has them go; without any, what the core decides is compared with the log, and the exit code is "
-                     "1 if something differs")
-        ->type_name("POLICY")
-        ->check(filled());
-    command->add_option("--device-policy", chosen->device_policy, "Instead of the log's policy for devices of a node")
-        ->type_name("POLICY")
-        ->check(filled());
-    command->add_option("--catalog", chosen->catalog, "Instead of the log's catalog file")
-        ->type_name("FILE")
-        ->check(filled());
-    command->add_option("--device-config", chosen->device_config, "Instead of the log's device configuration")
-        ->type_name("FILE")
-        ->check(filled());
-    command
-        ->add_option("--scheduler-config", chosen->scheduler_config,
-                     "Instead of the log's scheduler configuration, and with plugin vgpualloc in it of its policies")
-        ->type_name("FILE")
-        ->check(filled());
+    add_filled(*command, "--policy", chosen->policy, "POLICY",
+               "Instead of the log's policy (vgpusim policies). This or one of the four below: pods go where it "
+               "has them go; without any, what the core decides is compared with the log, and the exit code is "
+               "1 if something differs");
+    add_filled(*command, "--device-policy", chosen->device_policy, "POLICY",
+               "Instead of the log's policy for devices of a node");
+    add_filled(*command, "--catalog", chosen->catalog, "FILE", "Instead of the log's catalog file");
+    add_filled(*command, "--device-config", chosen->device_config, "FILE", "Instead of the log's device configuration");
+    add_filled(*command, "--scheduler-config", chosen->scheduler_config, "FILE",
+               "Instead of the log's scheduler configuration, and with plugin vgpualloc in it of its policies");
     command->add_flag("--json", chosen->json, "As JSON, with all differences");
-    command
-        ->add_option("--out", chosen->out,
-                     "Also write replay.json, replay.txt and differences.jsonl, or pods.jsonl, into this folder")
-        ->type_name("DIR")
-        ->check(filled());
-    command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
+    add_filled(*command, "--out", chosen->out, "DIR",
+               "Also write replay.json, replay.txt and differences.jsonl, or pods.jsonl, into this folder");
+    command->callback([chosen] { run(*chosen); });
 }
 
 } // namespace vgpusim::cli

@@ -12,6 +12,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "options.hpp"
 #include "vgpualloc/kube/unread_members.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuops/snapshot/anonymise.hpp"
@@ -30,6 +31,13 @@ struct options {
     std::string out;
     bool anonymise = false;
     bool json = false;
+
+    [[nodiscard]] std::vector<named_input> inputs() const {
+        std::vector<named_input> named;
+        add_inputs(named, "CLUSTER", cluster);
+        add_inputs(named, dialects);
+        return named;
+    }
 };
 
 /// The same objects twice: as they are read, and as they are written.
@@ -38,17 +46,14 @@ struct cluster_texts {
     std::vector<document> documents{};
 };
 
-expected<cluster_texts> load_cluster(const std::vector<std::string>& files) {
+cluster_texts load_cluster(const std::vector<std::string>& files) {
     cluster_texts all;
     for (const std::string& path : files) {
         const auto input = vgpuformats::read_input(path); // standard input can be read once
-        if (!input) return unexpected(kube::with_export_advice(input.error()));
-        auto manifests = kube::read_manifests(input->text, path);
-        if (!manifests) return unexpected(manifests.error());
-        auto documents = vgpuops::snapshots::cluster_documents(input->text, path);
-        if (!documents) return unexpected(documents.error());
-        std::ranges::move(*manifests, std::back_inserter(all.manifests));
-        std::ranges::move(*documents, std::back_inserter(all.documents));
+        if (!input) end_with(kube::with_export_advice(input.error()));
+        std::ranges::move(or_end(kube::read_manifests(input->text, path)), std::back_inserter(all.manifests));
+        std::ranges::move(or_end(vgpuops::snapshots::cluster_documents(input->text, path)),
+                          std::back_inserter(all.documents));
     }
     return all;
 }
@@ -85,58 +90,39 @@ expected<document> checked_list(const cluster_texts& objects, const kube::snapsh
     return nameless;
 }
 
-/// Writes one file, or says why not.
-int write_snapshot(const options& chosen, const std::string& text) {
+void write_snapshot(const options& chosen, const std::string& text) {
     const std::filesystem::path path{chosen.out};
     const std::string folder = path.has_parent_path() ? path.parent_path().string() : std::string{"."};
     const std::string name = path.filename().string();
-    std::vector<std::string> inputs = chosen.cluster;
-    inputs.insert(inputs.end(), chosen.dialects.config.begin(), chosen.dialects.config.end());
-    inputs.insert(inputs.end(), chosen.dialects.catalog.begin(), chosen.dialects.catalog.end());
-    if (auto kept = vgpuformats::keep_inputs(folder, {name}, inputs); !kept) return report_error(kept.error());
-    const auto written = vgpuformats::write_files(folder, {{.name = name, .content = text}});
-    return written ? exit_done : report_write_failure(written.error());
+    keep_inputs(folder, {name}, chosen.inputs());
+    or_end(vgpuformats::write_files(folder, {{.name = name, .content = text}}));
 }
 
-int run(const options& chosen) {
-    std::vector<named_input> inputs;
-    add_inputs(inputs, "CLUSTER", chosen.cluster);
-    add_inputs(inputs, chosen.dialects);
-    if (auto once = read_stdin_once(inputs); !once) return report_error(once.error());
+void run(const options& chosen) {
+    read_stdin_once(chosen.inputs());
     const bool is_stream = chosen.out == vgpuformats::standard_input;
     if (is_stream || (!chosen.out.empty() && std::filesystem::path{chosen.out}.filename().empty())) {
-        return report_error(
+        end_with(
             bad_value(error_code::io, "", chosen.out,
                       is_stream ? "a file: a snapshot is written as a whole or not at all" : "a file, not a folder")
                 .at("--out"));
     }
     input_reader from{files_here()};
-    auto config = load_dialects(chosen.dialects, from);
-    if (!config) return report_error(config.error());
-    const vgpualloc::dialect_set dialects{*std::move(config)};
-    const auto objects = load_cluster(chosen.cluster);
-    if (!objects) return report_error(objects.error());
-    const auto state = kube::make_snapshot(objects->manifests, dialects);
-    if (!state) return report_error(state.error());
-    const auto list = checked_list(*objects, *state, dialects, chosen.anonymise);
-    if (!list) {
-        report_error(list.error());
-        return exit_failed;
-    }
-    const auto audited = vgpuops::snapshots::audit_of(objects->manifests, *state);
+    const vgpualloc::dialect_set dialects{or_end(load_dialects(chosen.dialects, from))};
+    const cluster_texts objects = load_cluster(chosen.cluster);
+    const auto state = or_end(kube::make_snapshot(objects.manifests, dialects));
+    const auto list = checked_list(objects, state, dialects, chosen.anonymise);
+    if (!list) end_with(list.error(), exit_failed);
+    const auto audited = vgpuops::snapshots::audit_of(objects.manifests, state);
     const std::string report =
-        chosen.json ? vgpuops::snapshots::audit_json(audited, *state) : vgpuops::snapshots::audit_text(audited, *state);
-    if (!chosen.out.empty()) {
-        if (const int code = write_snapshot(chosen, vgpuops::snapshots::file_text(*list)); code != exit_done)
-            return code;
-    }
+        chosen.json ? vgpuops::snapshots::audit_json(audited, state) : vgpuops::snapshots::audit_text(audited, state);
+    if (!chosen.out.empty()) write_snapshot(chosen, vgpuops::snapshots::file_text(*list));
     fmt::print("{}", report);
-    return exit_done;
 }
 
 } // namespace
 
-void add_snapshot(CLI::App& app, int& exit_code) {
+void add_snapshot(CLI::App& app) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "snapshot", "Keep a cluster as one file, and tell whether its ledger is what the annotations say");
@@ -147,16 +133,14 @@ void add_snapshot(CLI::App& app, int& exit_code) {
         ->type_name("FILE")
         ->required();
     add_dialect_files(*command, chosen->dialects);
-    CLI::Option* out =
-        command->add_option("--out", chosen->out, "Write the cluster's objects there, as every command reads them")
-            ->type_name("FILE")
-            ->check(filled());
+    CLI::Option* out = add_filled(*command, "--out", chosen->out, "FILE",
+                                  "Write the cluster's objects there, as every command reads them");
     command
         ->add_flag("--anonymise", chosen->anonymise,
                    "Write pseudonyms for all names: every decision stays the same. What is printed has the names")
         ->needs(out);
     command->add_flag("--json", chosen->json, "What is said as JSON");
-    command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
+    command->callback([chosen] { run(*chosen); });
 }
 
 } // namespace vgpusim::cli

@@ -13,9 +13,8 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
-#include "no_nan.hpp"
+#include "options.hpp"
 #include "run_flags.hpp"
-#include "several_seeds.hpp"
 #include "vgpusim/study/load_study.hpp"
 #include "vgpusim/study/loss_study.hpp"
 #include "vgpusim/study/loss_study_files.hpp"
@@ -53,21 +52,15 @@ void choose_policies(const std::vector<std::string>& names, study_lists& lists) 
 }
 
 /// The scenario, which flags override: lists that flags name are taken instead of those of the scenario.
-expected<experiment> plan_of(const options& chosen) {
+experiment plan_of(const options& chosen) {
     scenario read;
-    if (!chosen.run->scenario.empty()) {
-        auto file = read_scenario(chosen.run->scenario, files_here());
-        if (!file) return unexpected(std::move(file).error());
-        read = *std::move(file);
-    }
+    if (!chosen.run->scenario.empty()) read = or_end(read_scenario(chosen.run->scenario, files_here()));
     if (!read.baseline.empty()) {
-        return unexpected(vgpualloc::bad_value(error_code::unsupported, "baseline", read.baseline.front().first,
-                                               "none: a study holds all of its runs side by side")
-                              .at(chosen.run->scenario));
+        end_with(bad_value(error_code::unsupported, "baseline", read.baseline.front().first,
+                           "none: a study holds all of its runs side by side")
+                     .at(chosen.run->scenario));
     }
-    for (const auto& [key, value] : chosen.run->keyed) {
-        if (auto taken = set_key(read.config, key, value); !taken) return unexpected(taken.error());
-    }
+    for (const auto& [key, value] : chosen.run->keyed) or_end(set_key(read.config, key, value));
     study_lists lists = read.study.value_or(study_lists{});
     if (!chosen.policies.empty()) choose_policies(chosen.policies, lists);
     if (!chosen.pods.empty()) lists.pods = chosen.pods;
@@ -76,7 +69,7 @@ expected<experiment> plan_of(const options& chosen) {
     if (chosen.several.seeds) lists.seeds = *chosen.several.seeds;
     std::vector<named_input> inputs{{"SCENARIO", chosen.run->scenario}, {"--nodes", read.config.nodes}};
     add_inputs(inputs, "--pods", lists.pods);
-    if (auto once = read_stdin_once(inputs); !once) return unexpected(once.error());
+    read_stdin_once(inputs);
     return experiment{.run = std::move(read.config), .lists = std::move(lists)};
 }
 
@@ -126,37 +119,32 @@ experiment_control control_of(const options& chosen, const experiment& study) {
 
 /// Writes both files, and prints the one or a table.
 template <class Results>
-int write_study(const options& chosen, const experiment& study, const Results& results, const named_texts& files) {
+void write_study(const options& chosen, const experiment& study, const Results& results, const named_texts& files) {
     const std::string& folder = study.run.out;
-    if (const auto written = write_texts(folder, files); !written) return report_write_failure(written.error());
+    write_texts(folder, files);
     if (chosen.run->json) {
         fmt::print("{}", text_of(files, study_summary_name));
-        return exit_done;
+        return;
     }
     print_table(study, results);
     fmt::print(" over seeds {}. {} runs in {:.1f} s ({:.1f} CPU s, {} threads).\n", study.lists.seeds.text(),
                results.runs.size(), results.wall_s, results.cpu_s, results.jobs);
     fmt::print("table          {}/{}\n", printable(folder), study_table_name);
-    return exit_done;
 }
 
 /// Replays openb lists.
-int run_load_study(const options& chosen, const experiment& plan) {
-    const auto study = check_study(plan.run, plan.lists);
-    if (!study) return report_error(study.error());
-    const auto inputs = read_study(*study, files_here());
-    if (!inputs) return report_error(inputs.error());
-    const loaded_input lists{.input = {}, .files = inputs->files, .warnings = inputs->warnings};
-    if (const auto kept = keep_inputs(*chosen.run, study->run, lists, study_names); !kept) {
-        return report_error(kept.error());
-    }
-    const auto results = run_study(*study, *inputs, control_of(chosen, *study));
+void run_load_study(const options& chosen, const experiment& plan) {
+    const auto study = or_end(check_study(plan.run, plan.lists));
+    const auto inputs = or_end(read_study(study, files_here()));
+    const loaded_input lists{.input = {}, .files = inputs.files, .warnings = inputs.warnings};
+    keep_inputs(*chosen.run, study.run, lists, study_names);
+    auto finished = run_study(study, inputs, control_of(chosen, study));
     end_progress();
-    if (!results) return report_error(results.error());
+    const study_results results = or_end(std::move(finished));
     print_warnings(lists);
-    return write_study(
-        chosen, *study, *results,
-        {{study_table_name, study_csv(*study, *results)}, {study_summary_name, study_json(*study, *inputs, *results)}});
+    write_study(
+        chosen, study, results,
+        {{study_table_name, study_csv(study, results)}, {study_summary_name, study_json(study, inputs, results)}});
 }
 
 /// What the study and its policies set, but for the folder of the output: some of it names files that are read, and the
@@ -173,34 +161,30 @@ std::vector<std::string> values_of(const experiment& study) {
 }
 
 /// Replays workload models.
-int run_loss_study_of(const options& chosen, const experiment& plan) {
-    const auto study = check_loss_study(plan.run, plan.lists);
-    if (!study) return report_error(study.error());
+void run_loss_study_of(const options& chosen, const experiment& plan) {
+    const auto study = or_end(check_loss_study(plan.run, plan.lists));
     loaded_input read;
-    for (const std::string& model : study->lists.pods) read.files.push_back({.path = model, .sha256 = {}});
-    for (const std::string& value : values_of(*study)) read.files.push_back({.path = value, .sha256 = {}});
-    if (const auto kept = keep_inputs(*chosen.run, study->run, read, study_names); !kept) {
-        return report_error(kept.error());
-    }
-    const auto results = run_loss_study(*study, files_here(), control_of(chosen, *study));
+    for (const std::string& model : study.lists.pods) read.files.push_back({.path = model, .sha256 = {}});
+    for (const std::string& value : values_of(study)) read.files.push_back({.path = value, .sha256 = {}});
+    keep_inputs(*chosen.run, study.run, read, study_names);
+    auto finished = run_loss_study(study, files_here(), control_of(chosen, study));
     end_progress();
-    if (!results) return report_error(results.error());
-    read.warnings = results->warnings;
+    const loss_results results = or_end(std::move(finished));
+    read.warnings = results.warnings;
     print_warnings(read);
-    return write_study(chosen, *study, *results,
-                       {{study_table_name, loss_study_csv(*study, *results)},
-                        {study_summary_name, loss_study_json(*study, *results)}});
+    write_study(
+        chosen, study, results,
+        {{study_table_name, loss_study_csv(study, results)}, {study_summary_name, loss_study_json(study, results)}});
 }
 
-int run_the_study(const options& chosen) {
-    const auto plan = plan_of(chosen);
-    if (!plan) return report_error(plan.error());
-    return plan->run.format == model_format ? run_loss_study_of(chosen, *plan) : run_load_study(chosen, *plan);
+void run_the_study(const options& chosen) {
+    const experiment plan = plan_of(chosen);
+    return plan.run.format == model_format ? run_loss_study_of(chosen, plan) : run_load_study(chosen, plan);
 }
 
 } // namespace
 
-void add_study(CLI::App& app, int& exit_code) {
+void add_study(CLI::App& app) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand("study", "Replay openb pod lists (docs/fgd-study.md) or workload models at "
                                                     "several loads (docs/mig.md) under policies and "
@@ -239,7 +223,7 @@ void add_study(CLI::App& app, int& exit_code) {
     add_several_seeds(*command, chosen->several, "Each seed draws its own shuffle, tuning and node order");
     add_keyed_flag(*command, chosen->run, "--out", "out", "FOLDER", "Folder for study.csv and study.json");
     command->add_flag("--json", chosen->run->json, "Print study.json");
-    command->callback([chosen, &exit_code] { exit_code = run_the_study(*chosen); });
+    command->callback([chosen] { run_the_study(*chosen); });
 }
 
 } // namespace vgpusim::cli

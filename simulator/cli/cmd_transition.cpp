@@ -11,6 +11,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "options.hpp"
 #include "vgpualloc/plan/transition_request.hpp"
 #include "vgpuops/transition/transition_words.hpp"
 
@@ -35,7 +36,7 @@ struct options {
 
 constexpr double seconds_max = 1'000'000;
 
-[[nodiscard]] expected<plan::mig_step_costs> costs_in(const options& chosen) {
+[[nodiscard]] plan::mig_step_costs costs_in(const options& chosen) {
     plan::mig_step_costs costs = chosen.costs;
     for (const auto& [option, given, cost] :
          {std::tuple{"--create-seconds", chosen.create_seconds, &costs.create},
@@ -43,7 +44,7 @@ constexpr double seconds_max = 1'000'000;
           std::tuple{"--restart-seconds", chosen.restart_seconds, &costs.restart}}) {
         const double micros = given * static_cast<double>(ticks_per_second.count());
         if (!(micros >= 1 && given <= seconds_max)) {
-            return unexpected(
+            end_with(
                 bad_value(error_code::out_of_range, "", fmt::format("{}", given), "0.000001 to 1000000").at(option));
         }
         *cost = ticks{std::llround(micros)};
@@ -51,34 +52,23 @@ constexpr double seconds_max = 1'000'000;
     return costs;
 }
 
-[[nodiscard]] expected<std::string> answer(const options& chosen) {
+void run(const options& chosen) {
+    if (chosen.request.want.empty() && chosen.request.group.empty()) {
+        end_with(bad_value(error_code::missing, "--want", "", "a profile, or --want-group"));
+    }
     std::vector<named_input> inputs;
     add_inputs(inputs, "--file", chosen.files);
-    if (const auto once = read_stdin_once(inputs); !once) return unexpected(once.error());
+    read_stdin_once(inputs);
     input_reader from{files_here()};
-    const auto catalog = load_catalog(chosen.files, from);
-    if (!catalog) return unexpected(catalog.error());
-    const auto model = find_model(catalog->mig, chosen.model);
-    if (!model) return unexpected(model.error());
-    const auto costs = costs_in(chosen);
-    if (!costs) return unexpected(costs.error());
-    auto planner = plan::mig_transitions::make(**model, *costs);
-    if (!planner) return unexpected(planner.error());
+    const auto catalog = or_end(load_catalog(chosen.files, from));
+    const auto model = or_end(find_model(catalog.mig, chosen.model));
+    auto planner = or_end(plan::mig_transitions::make(*model, costs_in(chosen)));
     const plan::transition_names names{
         .instances = "--state", .busy = "--busy", .pinned = "--pinned", .want = "--want", .group = "--want-group"};
-    const auto live = read_live_state(planner->states(), chosen.state, names);
-    if (!live) return unexpected(live.error());
-    const auto planned = plan_layout(*planner, *live, chosen.request, names);
-    if (!planned) return unexpected(planned.error());
-    return chosen.json ? transitions::plan_json(planner->states(), *planned)
-                       : transitions::plan_text(planner->states(), *live, chosen.request, *planned);
-}
-
-int run(const options& chosen) {
-    const auto text = answer(chosen);
-    if (!text) return report_error(text.error());
-    fmt::print("{}", *text);
-    return exit_done;
+    const auto live = or_end(read_live_state(planner.states(), chosen.state, names));
+    const auto planned = or_end(plan_layout(planner, live, chosen.request, names));
+    fmt::print("{}", chosen.json ? transitions::plan_json(planner.states(), planned)
+                                 : transitions::plan_text(planner.states(), live, chosen.request, planned));
 }
 
 void add_costs(CLI::App& command, options& chosen) {
@@ -98,7 +88,7 @@ void add_costs(CLI::App& command, options& chosen) {
 
 } // namespace
 
-void add_transition(CLI::App& app, int& exit_code) {
+void add_transition(CLI::App& app) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "transition", "Plan how a MIG GPU comes to a free instance of a profile: what to destroy, create and move");
@@ -111,9 +101,8 @@ void add_transition(CLI::App& app, int& exit_code) {
     add_list("--state", chosen->state.instances, "The instances that exist");
     add_list("--busy", chosen->state.busy, "Those that a pod has");
     add_list("--pinned", chosen->state.pinned, "Busy ones whose pods may not move");
-    CLI::Option* want = command->add_option("--want", chosen->request.want, "The profile that is to be free")
-                            ->type_name("PROFILE[@START]")
-                            ->check(filled());
+    CLI::Option* want =
+        add_filled(*command, "--want", chosen->request.want, "PROFILE[@START]", "The profile that is to be free");
     CLI::Option* group =
         command->add_option("--want-group", chosen->request.group, "Or the instances of another geometry group")
             ->type_name("PROFILE=COUNT,...")
@@ -139,13 +128,7 @@ void add_transition(CLI::App& app, int& exit_code) {
     add_costs(*command, *chosen);
     add_catalog_files(*command, chosen->files);
     command->add_flag("--json", chosen->json, "As JSON");
-    command->callback([chosen, &exit_code] {
-        if (chosen->request.want.empty() && chosen->request.group.empty()) {
-            exit_code = report_error(bad_value(error_code::missing, "--want", "", "a profile, or --want-group"));
-            return;
-        }
-        exit_code = run(*chosen);
-    });
+    command->callback([chosen] { run(*chosen); });
 }
 
 } // namespace vgpusim::cli

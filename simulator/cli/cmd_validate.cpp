@@ -8,6 +8,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "options.hpp"
 #include "vgpufacade/validate.hpp"
 
 namespace vgpusim::cli {
@@ -19,30 +20,29 @@ struct options {
     bool json = false;
 };
 
-int run(const options& chosen) {
+void run(const options& chosen) {
     const vgpufacade::validate_question& question = chosen.question;
     std::vector<named_input> inputs;
     add_inputs(inputs, "FILE", question.files);
     add_inputs(inputs, question.dialects);
     if (!question.scheduler_config.empty()) inputs.push_back({"--scheduler-config", question.scheduler_config});
     if (inputs.empty()) {
-        return report_error(bad_input(error_code::missing, "", "missing",
-                                      "manifests, or a configuration to check: --config, "
-                                      "--scheduler-config or --file")
-                                .at("FILE"));
+        end_with(bad_input(error_code::missing, "", "missing",
+                           "manifests, or a configuration to check: --config, "
+                           "--scheduler-config or --file")
+                     .at("FILE"));
     }
-    if (const auto once = read_stdin_once(inputs); !once) return report_error(once.error());
-    const auto result = vgpufacade::validate(question, files_here());
-    if (!result) return report_error(result.error());
-    fmt::print("{}", chosen.json ? vgpufacade::validation_json(*result) : vgpufacade::validation_text(*result));
-    if (result->errors == 0) return exit_done;
-    fmt::print(stderr, "vgpusim: {}\n", vgpufacade::complaint_of(*result));
-    return exit_bad_input;
+    read_stdin_once(inputs);
+    const auto result = or_end(vgpufacade::validate(question, files_here()));
+    fmt::print("{}", chosen.json ? vgpufacade::validation_json(result) : vgpufacade::validation_text(result));
+    if (result.errors == 0) return;
+    fmt::print(stderr, "vgpusim: {}\n", vgpufacade::complaint_of(result));
+    throw command_end{exit_bad_input};
 }
 
 } // namespace
 
-void add_validate(CLI::App& app, int& exit_code) {
+void add_validate(CLI::App& app) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "validate",
@@ -54,14 +54,11 @@ void add_validate(CLI::App& app, int& exit_code) {
                      "out where configurations alone are to be checked")
         ->type_name("");
     add_dialect_files(*command, chosen->question.dialects);
-    command
-        ->add_option("--scheduler-config", chosen->question.scheduler_config,
-                     "Volcano's volcano-scheduler.conf, or its ConfigMap: whether plugin vgpualloc or deviceshare "
-                     "takes its arguments")
-        ->type_name("FILE")
-        ->check(filled());
+    add_filled(*command, "--scheduler-config", chosen->question.scheduler_config, "FILE",
+               "Volcano's volcano-scheduler.conf, or its ConfigMap: whether plugin vgpualloc or deviceshare "
+               "takes its arguments");
     command->add_flag("--json", chosen->json, "As JSON");
-    command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
+    command->callback([chosen] { run(*chosen); });
 }
 
 } // namespace vgpusim::cli

@@ -12,7 +12,7 @@
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
-#include "seed_option.hpp"
+#include "options.hpp"
 #include "vgpufacade/whatif.hpp"
 
 namespace vgpusim::cli {
@@ -23,52 +23,37 @@ struct options {
     vgpufacade::whatif_question question;
     std::string out;
     bool json = false;
+
+    [[nodiscard]] std::vector<named_input> inputs() const {
+        std::vector<named_input> named;
+        add_inputs(named, "CLUSTER", question.cluster);
+        add_inputs(named, question.dialects);
+        add_inputs(named, "--add-pods", question.add_pods);
+        add_inputs(named, "--node-template", question.templates);
+        return named;
+    }
 };
 
-expected<vgpuops::whatif::answer> answer_for(const options& chosen) {
-    const vgpufacade::whatif_question& question = chosen.question;
-    std::vector<named_input> inputs;
-    add_inputs(inputs, "CLUSTER", question.cluster);
-    add_inputs(inputs, question.dialects);
-    add_inputs(inputs, "--add-pods", question.add_pods);
-    add_inputs(inputs, "--node-template", question.templates);
-    if (auto once = read_stdin_once(inputs); !once) return unexpected(once.error());
-    return vgpufacade::whatif(question, files_here());
-}
-
-int run(const options& chosen) {
-    const auto answered = answer_for(chosen);
-    if (!answered) return report_error(answered.error());
+void run(const options& chosen) {
+    read_stdin_once(chosen.inputs());
+    const auto answered = or_end(vgpufacade::whatif(chosen.question, files_here()));
     // Of a million pods each of the two is large, and JSON is a tree before it is a text.
     const bool writes = !chosen.out.empty();
-    const std::string text = writes || !chosen.json ? vgpuops::whatif::answer_text(*answered) : std::string{};
-    const std::string json = writes || chosen.json ? vgpuops::whatif::answer_json(*answered) : std::string{};
+    const std::string text = writes || !chosen.json ? vgpuops::whatif::answer_text(answered) : std::string{};
+    const std::string json = writes || chosen.json ? vgpuops::whatif::answer_json(answered) : std::string{};
     if (writes) {
-        std::vector<std::string> inputs = chosen.question.cluster;
-        for (const auto* const list : {&chosen.question.add_pods, &chosen.question.templates,
-                                       &chosen.question.dialects.config, &chosen.question.dialects.catalog}) {
-            inputs.insert(inputs.end(), list->begin(), list->end());
-        }
-        const auto kept = vgpuformats::keep_inputs(chosen.out, {"whatif.json", "whatif.txt"}, inputs);
-        if (!kept) return report_error(kept.error());
-        const auto written = vgpuformats::write_files(
-            chosen.out, {{.name = "whatif.json", .content = json}, {.name = "whatif.txt", .content = text}});
-        if (!written) return report_write_failure(written.error());
+        keep_inputs(chosen.out, {"whatif.json", "whatif.txt"}, chosen.inputs());
+        or_end(vgpuformats::write_files(
+            chosen.out, {{.name = "whatif.json", .content = json}, {.name = "whatif.txt", .content = text}}));
     }
     const std::string_view shown = chosen.json ? json : text;
     constexpr std::size_t piece = std::size_t{1} << 20U; // print() makes a copy of what it is given
     for (std::size_t at = 0; at < shown.size(); at += piece) fmt::print("{}", shown.substr(at, piece));
-    return exit_done;
-}
-
-void add_repeatable(CLI::App& command, const char* name, std::vector<std::string>& to, const char* type,
-                    const char* words) {
-    command.add_option(name, to, words)->type_name(type)->allow_extra_args(false);
 }
 
 } // namespace
 
-void add_whatif(CLI::App& app, int& exit_code) {
+void add_whatif(CLI::App& app) {
     auto chosen = std::make_shared<options>();
     CLI::App* command = app.add_subcommand(
         "whatif", "Tell what would become of a cluster: other nodes, failures, drains, more pods, another policy");
@@ -106,10 +91,8 @@ void add_whatif(CLI::App& app, int& exit_code) {
         ->type_name("KIND");
     add_dialect_files(*command, chosen->question.dialects);
     command->add_flag("--json", chosen->json, "As JSON, with everything");
-    command->add_option("--out", chosen->out, "Also write whatif.json and whatif.txt into this folder")
-        ->type_name("DIR")
-        ->check(filled());
-    command->callback([chosen, &exit_code] { exit_code = run(*chosen); });
+    add_filled(*command, "--out", chosen->out, "DIR", "Also write whatif.json and whatif.txt into this folder");
+    command->callback([chosen] { run(*chosen); });
 }
 
 } // namespace vgpusim::cli

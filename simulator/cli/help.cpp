@@ -92,17 +92,16 @@ expected<void> check_command(const CLI::App& app, const std::string& name) {
         bad_value(error_code::unknown_name, "command", name, "one of " + names + " (see vgpusim --help)"));
 }
 
-void add_help(CLI::App& app, int& exit_code) {
+void add_help(CLI::App& app) {
     auto name = std::make_shared<std::string>();
     CLI::App* help = app.add_subcommand("help", "Print the help of a command");
     help->add_option("COMMAND", *name, "The command; without it the list of commands is printed")->type_name("");
-    help->callback([&app, name, &exit_code] {
+    help->callback([&app, name] {
         if (name->empty()) {
             // app.help() would be that of the command that was called, which is this one.
             fmt::print("{}", app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
-        } else if (const auto known = check_command(app, *name); !known) {
-            exit_code = report_error(known.error());
         } else {
+            or_end(check_command(app, *name));
             fmt::print("{}", app.get_subcommand(*name)->help(app.get_name()));
         }
     });

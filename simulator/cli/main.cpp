@@ -31,14 +31,11 @@ void tell(const std::string& sentence) { std::fputs(("vgpusim: " + sentence + "\
 
 } // namespace
 
-int report_error(const error& failure) {
-    tell(failure.message());
-    return exit_bad_input;
-}
+void report_error(const error& failure) { tell(failure.message()); }
 
-int report_write_failure(const vgpuformats::write_failure& failure) {
-    tell(failure.message());
-    return failure.of_system ? exit_failed : exit_bad_input;
+void end_with(const error& failure, int code) {
+    report_error(failure);
+    throw command_end{code};
 }
 
 namespace {
@@ -74,36 +71,23 @@ int run_command_line(int argc, char** argv) {
     app.name("vgpusim");
     app.set_version_flag("--version", std::string{vgpualloc::version});
     app.require_subcommand(1);
-    int exit_code = exit_done;
-    add_run(app, exit_code);
-    add_compare(app, exit_code);
-    add_study(app, exit_code);
-    add_conformance(app, exit_code);
-    add_generate(app, exit_code);
-    add_fetch(app, exit_code);
-    add_catalog(app, exit_code);
-    add_transition(app, exit_code);
-    add_validate(app, exit_code);
-    add_explain(app, exit_code);
-    add_snapshot(app, exit_code);
-    add_whatif(app, exit_code);
-    add_plan(app, exit_code);
-    add_bound(app, exit_code);
-    add_replay(app, exit_code);
-    add_listings(app, exit_code);
-    add_help(app, exit_code);
-    if (argc > 1 && argv[1][0] != '-') {
-        if (const auto known = check_command(app, argv[1]); !known) return report_error(known.error());
+    for (const auto add : {add_run, add_compare, add_study, add_conformance, add_generate, add_fetch, add_catalog,
+                           add_transition, add_validate, add_explain, add_snapshot, add_whatif, add_plan, add_bound,
+                           add_replay, add_listings, add_help}) {
+        add(app);
     }
     try {
+        if (argc > 1 && argv[1][0] != '-') or_end(check_command(app, argv[1]));
         app.parse(argc, argv);
+    } catch (const command_end& end) {
+        return end.code;
     } catch (const CLI::Success& help_or_version) {
         app.exit(help_or_version);
     } catch (const CLI::ParseError& failure) {
         tell(one_line(failure.what()) + " (see vgpusim --help)");
         return exit_bad_input;
     }
-    return exit_code;
+    return exit_done;
 }
 
 /// A full disk or a closed pipe behind standard output must not pass for success. `code` is that of a command that has

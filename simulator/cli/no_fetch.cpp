@@ -5,13 +5,13 @@
 
 namespace vgpusim::cli {
 
-void add_fetch(CLI::App& app, int& exit_code) {
+void add_fetch(CLI::App& app) {
     CLI::App* command = app.add_subcommand("fetch", "Download a public trace (not in this build)");
     command->allow_extras();
-    command->callback([&exit_code] {
-        exit_code = report_error(bad_value(error_code::unsupported, "", "",
-                                           "a vgpusim built with libcurl and OpenSSL; this one was built without")
-                                     .at("fetch"));
+    command->callback([] {
+        end_with(bad_value(error_code::unsupported, "", "",
+                           "a vgpusim built with libcurl and OpenSSL; this one was built without")
+                     .at("fetch"));
     });
 }
 

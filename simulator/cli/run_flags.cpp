@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include "cluster_inputs.hpp"
-#include "seed_option.hpp"
+#include "commands.hpp"
+#include "options.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/input.hpp"
@@ -38,13 +39,13 @@ std::string default_of(const std::string& key) {
     return setting->get(run_config{});
 }
 
-expected<void> take_set(run_config& config, const std::string& setting) {
+void take_set(run_config& config, const std::string& setting) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos) {
-        return unexpected(bad_value(error_code::malformed, "--set", setting, "KEY=VALUE"));
+        end_with(bad_value(error_code::malformed, "--set", setting, "KEY=VALUE"));
     }
     const std::string_view text = setting;
-    return set_key(config, text.substr(0, equals), text.substr(equals + 1));
+    or_end(set_key(config, text.substr(0, equals), text.substr(equals + 1)));
 }
 
 /// The flag of a setting, as the table has it.
@@ -88,47 +89,41 @@ void add_run_flags(CLI::App& command, const std::shared_ptr<run_flags>& flags) {
     command.add_flag("--json", flags->json, "Print the summary as JSON");
 }
 
-expected<run_plan> plan_from(const run_flags& flags) {
+run_plan plan_from(const run_flags& flags) {
     scenario study;
     if (!flags.scenario.empty()) {
-        auto read = read_scenario(flags.scenario, files_here());
-        if (!read) return unexpected(std::move(read.error()));
-        study = std::move(*read);
+        study = or_end(read_scenario(flags.scenario, files_here()));
         if (study.study) {
-            return unexpected(bad_value(error_code::unsupported, "study", "",
-                                        "a scenario of one run; those of several are for vgpusim study")
-                                  .at(flags.scenario));
+            end_with(bad_value(error_code::unsupported, "study", "",
+                               "a scenario of one run; those of several are for vgpusim study")
+                         .at(flags.scenario));
         }
     }
-    for (const std::string& setting : flags.settings) {
-        if (auto taken = take_set(study.config, setting); !taken) return unexpected(std::move(taken.error()));
-    }
-    for (const auto& [key, value] : flags.keyed) {
-        if (auto taken = set_key(study.config, key, value); !taken) return unexpected(std::move(taken.error()));
-    }
+    for (const std::string& setting : flags.settings) take_set(study.config, setting);
+    for (const auto& [key, value] : flags.keyed) or_end(set_key(study.config, key, value));
     std::vector<named_input> inputs{{"SCENARIO", flags.scenario}};
     for (const auto& [key, path] : paths_of(study.config)) inputs.push_back({key, path});
-    if (auto once = read_stdin_once(inputs); !once) return unexpected(once.error());
+    read_stdin_once(inputs);
     run_plan plan{.run = study.config, .baseline = std::nullopt};
     if (study.baseline.empty()) return plan;
     plan.baseline = with_settings(study.config, study.baseline);
     for (const auto& [key, path] : paths_of(plan.run)) {
         if (path != vgpuformats::standard_input) continue;
-        return unexpected(bad_value(error_code::unsupported, "baseline", path,
-                                    "lists that are files, because a baseline reads them again"));
+        end_with(bad_value(error_code::unsupported, "baseline", path,
+                           "lists that are files, because a baseline reads them again"));
     }
     return plan;
 }
 
-expected<void> keep_inputs(const run_flags& flags, const run_config& config, const loaded_input& loaded,
-                           const std::vector<std::string>& outputs) {
+void keep_inputs(const run_flags& flags, const run_config& config, const loaded_input& loaded,
+                 const std::vector<std::string>& outputs) {
     std::vector<std::string> inputs;
     for (const input_file& file : loaded.files) inputs.push_back(file.path);
     if (!flags.scenario.empty()) inputs.push_back(flags.scenario);
-    return vgpuformats::keep_inputs(config.out, outputs, inputs);
+    or_end(vgpuformats::keep_inputs(config.out, outputs, inputs));
 }
 
-tl::expected<void, vgpuformats::write_failure> write_texts(const std::string& folder, const named_texts& files) {
+void write_texts(const std::string& folder, const named_texts& files) {
     std::vector<vgpuformats::output_file> outputs;
     std::vector<std::string> names;
     for (const auto& [name, text] : files) {
@@ -136,8 +131,8 @@ tl::expected<void, vgpuformats::write_failure> write_texts(const std::string& fo
         names.push_back(name);
     }
     const auto stale = stale_outputs(folder, names); // while what was written before still says what it wrote
-    if (auto written = vgpuformats::write_files(folder, outputs); !written) return written;
-    return vgpuformats::remove_files(folder, stale);
+    or_end(vgpuformats::write_files(folder, outputs));
+    or_end(vgpuformats::remove_files(folder, stale));
 }
 
 const std::string& text_of(const named_texts& files, std::string_view name) {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "vgpuformats/files.hpp"
 #include "vgpusim/engine/record.hpp"
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/run.hpp"
@@ -43,16 +42,15 @@ CLI::Option* add_keyed_flag(CLI::App& command, const std::shared_ptr<run_flags>&
                             const std::string& key, const std::string& type, const std::string& help);
 
 /// The scenario, then --set, then flags; later ones win. What the scenario says of the baseline wins over all of them.
-[[nodiscard]] expected<run_plan> plan_from(const run_flags& flags);
+[[nodiscard]] run_plan plan_from(const run_flags& flags);
 
 /// Refuses an output folder in which one of the outputs would replace an input: a list or the scenario.
-[[nodiscard]] expected<void> keep_inputs(const run_flags& flags, const run_config& config, const loaded_input& loaded,
-                                         const std::vector<std::string>& outputs);
+void keep_inputs(const run_flags& flags, const run_config& config, const loaded_input& loaded,
+                 const std::vector<std::string>& outputs);
 
 /// Writes the texts into the folder, all of them or none, and removes what an earlier run or comparison has left there
 /// besides.
-[[nodiscard]] tl::expected<void, vgpuformats::write_failure> write_texts(const std::string& folder,
-                                                                         const named_texts& files);
+void write_texts(const std::string& folder, const named_texts& files);
 /// The text of that name, which is among the files.
 [[nodiscard]] const std::string& text_of(const named_texts& files, std::string_view name);
 
