@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,10 +17,47 @@
 
 namespace vgpusim::keys {
 
+/// What a number may be, and what people are told of it.
 template <class Number>
-bool parse_whole(std::string_view text, Number& out) {
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), out);
-    return failure == std::errc{} && end == text.data() + text.size();
+struct number_range {
+    Number least;
+    Number most;
+    std::string_view values;
+    const char* expected; ///< in errors
+    std::string_view placeholder = "";
+};
+
+inline constexpr number_range<double> multiple{0.0, 1000.0, "0 to 1000",
+                                               "a number from 0 (leave the list as it is) to 1000", "NUMBER"};
+inline constexpr number_range<double> share{0.0, 1.0, "0 to 1", "a fraction from 0 to 1"};
+inline constexpr number_range<std::int64_t> seconds{0, 1'000'000'000, "0 to 10^9", "whole seconds from 0 to 1000000000",
+                                                    "SECONDS"};
+inline constexpr number_range<std::int64_t> interval{1, 1'000'000'000, "1 to 10^9",
+                                                     "whole seconds from 1 to 1000000000"};
+inline constexpr number_range<std::int64_t> moves{1, 16, "1 to 16", "a whole number of moves from 1 to 16"};
+inline constexpr number_range<std::int64_t> arrivals{1, arrivals_max, "1 to 10^7", arrivals_expected};
+
+/// The number of a text; none where it is none or out of the range.
+template <class Number>
+std::optional<Number> parse_in(const number_range<Number>& range, std::string_view text) {
+    Number number{};
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_number = failure == std::errc{} && end == text.data() + text.size();
+    return is_number && number >= range.least && number <= range.most ? std::optional{number} : std::nullopt;
+}
+
+template <auto Field, const auto& Range>
+expected<void> set_number(run_config& config, std::string_view key, std::string_view value) {
+    const auto number = parse_in(Range, value);
+    if (!number) return unexpected(bad_setting(key, value, Range.expected));
+    config.*Field = *number;
+    return {};
+}
+
+template <auto Field>
+std::string number_of(const run_config& config) {
+    std::array<char, 32> buffer{};
+    return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), config.*Field).ptr};
 }
 
 /// A field whose every text is a value.
@@ -33,18 +70,6 @@ expected<void> set_text(run_config& config, std::string_view, std::string_view v
 template <std::string run_config::* Field>
 std::string text_of(const run_config& config) {
     return config.*Field;
-}
-
-/// A multiple of all GPUs.
-template <double run_config::* Field>
-expected<void> set_multiple(run_config& config, std::string_view key, std::string_view value) {
-    double parsed = 0.0;
-    constexpr double multiple_max = 1000.0;
-    if (!parse_whole(value, parsed) || !std::isfinite(parsed) || parsed < 0.0 || parsed > multiple_max) {
-        return unexpected(bad_setting(key, value, "a number from 0 (leave the list as it is) to 1000"));
-    }
-    config.*Field = parsed;
-    return {};
 }
 
 inline expected<void> set_seed(run_config& config, std::string_view key, std::string_view value) {
@@ -85,19 +110,13 @@ template <auto Field, const auto& Words>
 expected<void> set_choice(run_config& config, std::string_view key, std::string_view value) {
     const auto word = std::ranges::find(Words, value);
     if (word == Words.end()) return unexpected(bad_setting(key, value, in_words(Words).c_str()));
-    using choice = std::remove_reference_t<decltype(config.*Field)>;
-    config.*Field = static_cast<choice>(word - Words.begin());
+    config.*Field = static_cast<std::remove_reference_t<decltype(config.*Field)>>(word - Words.begin());
     return {};
 }
 
 template <auto Field, const auto& Words>
 std::string choice_of(const run_config& config) {
     return std::string{Words[static_cast<std::size_t>(config.*Field)]};
-}
-
-template <auto Field>
-std::string whole_of(const run_config& config) {
-    return std::to_string(config.*Field);
 }
 
 /// A list of rules, which are read with the workload. Kept as it is printed, so that equal lists are equal texts.
@@ -111,44 +130,6 @@ inline expected<void> set_mapping(run_config& config, std::string_view key, std:
     return {};
 }
 
-inline expected<void> set_moves_max(run_config& config, std::string_view key, std::string_view value) {
-    std::int64_t parsed = 0;
-    constexpr std::int64_t moves_max = 16;
-    if (!parse_whole(value, parsed) || parsed < 1 || parsed > moves_max) {
-        return unexpected(bad_setting(key, value, "a whole number of moves from 1 to 16"));
-    }
-    config.defragment_moves_max = parsed;
-    return {};
-}
-
-inline expected<void> set_interval(run_config& config, std::string_view key, std::string_view value) {
-    std::int64_t parsed = 0;
-    constexpr std::int64_t seconds_max = 1'000'000'000;
-    if (!parse_whole(value, parsed) || parsed < 1 || parsed > seconds_max) {
-        return unexpected(bad_setting(key, value, "whole seconds from 1 to 1000000000"));
-    }
-    config.defragment_every_s = parsed;
-    return {};
-}
-
-inline expected<void> set_share(run_config& config, std::string_view key, std::string_view value) {
-    double parsed = 0.0;
-    if (!parse_whole(value, parsed) || !(parsed >= 0.0 && parsed <= 1.0)) {
-        return unexpected(bad_setting(key, value, "a fraction from 0 to 1"));
-    }
-    config.defragment_share = parsed;
-    return {};
-}
-
-/// A number of arrivals.
-template <std::int64_t run_config::* Field>
-expected<void> set_arrivals(run_config& config, std::string_view key, std::string_view value) {
-    const auto arrivals = parse_arrivals(value);
-    if (!arrivals) return unexpected(bad_setting(key, value, arrivals_expected));
-    config.*Field = *arrivals;
-    return {};
-}
-
 inline expected<void> set_discipline(run_config& config, std::string_view, std::string_view value) {
     if (std::ranges::find(discipline_names, value) == discipline_names.end()) {
         return unexpected(unknown_discipline(value));
@@ -157,26 +138,62 @@ inline expected<void> set_discipline(run_config& config, std::string_view, std::
     return {};
 }
 
-template <std::int64_t run_config::* Field>
-expected<void> set_seconds(run_config& config, std::string_view key, std::string_view value) {
-    constexpr std::int64_t seconds_max = 1'000'000'000;
-    std::int64_t parsed = 0;
-    if (!parse_whole(value, parsed) || parsed < 0 || parsed > seconds_max) {
-        return unexpected(bad_setting(key, value, "whole seconds from 0 to 1000000000"));
-    }
-    config.*Field = parsed;
-    return {};
+// Entries of the table of settings. One without a flag is set by its key alone.
+
+template <std::string run_config::* Field>
+constexpr run_setting text(std::string_view name, std::string_view flag, std::string_view values,
+                           std::string_view placeholder, std::string_view help) {
+    return {.name = name,
+            .type = setting_type::text,
+            .values = values,
+            .help = help,
+            .flag = flag,
+            .placeholder = placeholder,
+            .set = set_text<Field>,
+            .get = text_of<Field>};
 }
 
-inline std::string decimal(double value) {
-    std::array<char, 32> buffer{};
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-    return {buffer.data(), end};
+template <std::string run_config::* Field>
+constexpr run_setting input(std::string_view name, std::string_view flag, std::string_view help) {
+    run_setting entry = text<Field>(name, flag, "name of an input", "FILE", help);
+    entry.type = setting_type::input;
+    return entry;
 }
 
-template <double run_config::* Field>
-std::string real_of(const run_config& config) {
-    return decimal(config.*Field);
+template <bool run_config::* Field>
+constexpr run_setting truth(std::string_view name, std::string_view flag, std::string_view help) {
+    return {.name = name,
+            .type = setting_type::truth,
+            .values = "true or false",
+            .help = help,
+            .flag = flag,
+            .placeholder = "",
+            .set = set_truth<Field>,
+            .get = truth_of<Field>};
+}
+
+template <auto Field, const auto& Words>
+constexpr run_setting choice(std::string_view name, std::string_view values, std::string_view help) {
+    return {.name = name,
+            .type = setting_type::choice,
+            .values = values,
+            .help = help,
+            .flag = "",
+            .placeholder = "",
+            .set = set_choice<Field, Words>,
+            .get = choice_of<Field, Words>};
+}
+
+template <auto Field, const auto& Range>
+constexpr run_setting number(std::string_view name, std::string_view flag, std::string_view help) {
+    return {.name = name,
+            .type = std::is_same_v<decltype(Range.least), double> ? setting_type::real : setting_type::whole,
+            .values = Range.values,
+            .help = help,
+            .flag = flag,
+            .placeholder = flag.empty() ? "" : Range.placeholder,
+            .set = set_number<Field, Range>,
+            .get = number_of<Field>};
 }
 
 } // namespace vgpusim::keys
