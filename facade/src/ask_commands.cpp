@@ -14,6 +14,7 @@
 #include "vgpufacade/validate.hpp"
 #include "vgpufacade/whatif.hpp"
 #include "vgpufacade/words.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgpusim/study/scenario.hpp"
 
 namespace vgpufacade {
@@ -37,9 +38,7 @@ expected<Question> question_of(const named_options& options, const std::vector<o
     for (const auto& [name, value] : options) {
         const auto option = std::ranges::find(known, std::string_view{name}, &option_of<Question>::name);
         if (option == known.end()) {
-            std::string names;
-            for (const auto& other : known) names += (names.empty() ? "" : ", ") + std::string{other.name};
-            return unexpected(unknown_option(name, std::move(names)));
+            return unexpected(unknown_option(name, vgpuformats::joined(known, &option_of<Question>::name)));
         }
         if (auto set = option->set(question, value); !set) return unexpected(std::move(set).error());
     }

@@ -24,12 +24,6 @@ const char* word(vgpualloc::dvpp_use use) {
     return use == vgpualloc::dvpp_use::yes ? "yes" : "no";
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& entry : words) text += (text.empty() ? "" : "|") + entry;
-    return text;
-}
-
 /// "2 devices, each 10240 MiB, 50 cores, mode hami_core"
 std::string describe(const device_request& request) {
     std::string text = fmt::format("{} {}", request.count, request.count == 1 ? "device" : "devices");
@@ -43,7 +37,7 @@ std::string describe(const device_request& request) {
     text += request.mode.empty() ? ", any mode" : ", mode " + request.mode;
     if (!request.family.empty()) text += ", family " + request.family;
     const auto list = [&text](const char* name, const std::vector<std::string>& items) {
-        if (!items.empty()) text += fmt::format(", {} {}", name, joined(items));
+        if (!items.empty()) text += fmt::format(", {} {}", name, fmt::join(items, "|"));
     };
     list("models", request.models);
     list("types", request.types_allowed);

@@ -9,6 +9,7 @@
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "vgpualloc/explain/catalog.hpp"
+#include "vgpuformats/some_names.hpp"
 
 namespace vgpusim::cli {
 
@@ -22,12 +23,6 @@ struct options {
     std::vector<std::string> files;
     bool json = false;
 };
-
-[[nodiscard]] error unknown_board(const vgpualloc::power_catalog& catalog, const std::string& name) {
-    std::string names;
-    for (const auto& board : catalog.devices) names += (names.empty() ? "one board of " : ", ") + board.name;
-    return bad_value(error_code::unknown_name, "board", name, names);
-}
 
 /// Leaves of the catalog what was asked for. Sources are kept: the entries name them.
 [[nodiscard]] vgpualloc::hardware_catalog chosen_part(vgpualloc::hardware_catalog catalog, const options& chosen) {
@@ -46,7 +41,11 @@ struct options {
         catalog.ascend = std::move(only);
     } else {
         const vgpualloc::device_power* board = find_power(catalog.power, chosen.name);
-        if (board == nullptr) end_with(unknown_board(catalog.power, chosen.name));
+        if (board == nullptr) {
+            end_with(bad_value(error_code::unknown_name, "board", chosen.name,
+                               "one board of " +
+                                   vgpuformats::joined(catalog.power.devices, &vgpualloc::device_power::name)));
+        }
         catalog.power = {.devices = {*board}, .sources = catalog.power.sources};
     }
     return catalog;

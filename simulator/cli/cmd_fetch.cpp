@@ -18,6 +18,7 @@
 #include "vgpufetch/fetch.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgputraces/locate.hpp"
 
 namespace vgpusim::cli {
@@ -133,19 +134,12 @@ void list_traces(const std::vector<public_trace>& traces, bool json) {
     if (json) print(document::map({{"traces", all}}));
 }
 
-/// "one of: a, b": what an unknown name could have been.
-template <class Named>
-[[nodiscard]] std::string one_of(const std::vector<Named>& known) {
-    std::string text = "one of: ";
-    for (const Named& item : known) text += (&item == &known.front() ? "" : ", ") + item.name;
-    return text;
-}
-
 template <class Named>
 [[nodiscard]] Named find_named(const std::vector<Named>& known, const std::string& name, const char* option) {
     const auto named = std::find_if(known.begin(), known.end(), [&](const Named& item) { return item.name == name; });
     if (named != known.end()) return *named;
-    end_with(bad_value(error_code::unknown_name, option, name, one_of(known)).at("fetch"));
+    end_with(bad_value(error_code::unknown_name, option, name, "one of: " + vgpuformats::joined(known, &Named::name))
+                 .at("fetch"));
 }
 
 [[nodiscard]] std::vector<public_trace> read_list(const options& chosen) {

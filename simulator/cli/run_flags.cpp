@@ -16,6 +16,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/input.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgpusim/study/formats.hpp"
 #include "vgpusim/study/stale.hpp"
 
@@ -160,9 +161,7 @@ void print_warnings(const run_record& record) {
 }
 
 std::string inputs_in_words(const loaded_input& loaded) {
-    std::string text;
-    for (const input_file& file : loaded.files) text += (text.empty() ? "" : ", ") + printable(file.path);
-    return text;
+    return vgpuformats::joined(loaded.files, [](const input_file& file) { return printable(file.path); });
 }
 
 simulation::progress progress_bar(std::string label, std::size_t total, const char* units) {

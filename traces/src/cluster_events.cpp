@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "table_reader.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgpuformats/yaml.hpp"
 
 namespace vgputraces {
@@ -23,9 +24,7 @@ enum : std::size_t { time_at, what_at, node_at, device_at, pod_at };
 expected<node_event> read_what(const table_reader& from) {
     const auto word = std::ranges::find(event_words, from.text(what_at));
     if (word == event_words.end()) {
-        std::string known;
-        for (const std::string_view candidate : event_words)
-            known += (known.empty() ? "" : ", ") + std::string{candidate};
+        const std::string known = vgpuformats::joined(event_words);
         return unexpected(from.problem(what_at, error_code::unknown_name, "one of " + known));
     }
     const auto what = static_cast<node_event>(word - event_words.begin());

@@ -7,6 +7,7 @@
 
 #include "fields.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuformats/some_names.hpp"
 
 namespace vgputraces {
 
@@ -73,8 +74,7 @@ expected<table_reader> table_reader::open(std::string name, const vgpuformats::l
 }
 
 error table_reader::unknown_column(std::string_view column) const {
-    std::string known;
-    for (const table_column& candidate : columns_) known += (known.empty() ? "" : ", ") + std::string{candidate.name};
+    const std::string known = vgpuformats::joined(columns_, &table_column::name);
     return bad_value(error_code::unknown_name, "", column, "columns among " + known).at(place());
 }
 

@@ -5,9 +5,21 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vgpuformats {
+
+/// All names, `between` them.
+template <class Range, class NameOf = std::identity>
+[[nodiscard]] std::string joined(const Range& all, NameOf name_of = {}, std::string_view between = ", ") {
+    std::string list;
+    for (const auto& item : all) {
+        if (!list.empty()) list += between;
+        list += std::invoke(name_of, item);
+    }
+    return list;
+}
 
 /// The first of names that may be thousands, and how many more there are; "none" if there are none.
 template <class Item, class NameOf = std::identity>

@@ -7,6 +7,7 @@
 
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgpuops/decisions/answer.hpp"
 
 namespace vgpuops::decisions {
@@ -24,11 +25,10 @@ std::string count_of(std::int64_t count, std::string_view one, std::string_view 
 
 /// "hami_core 12, mig 3".
 std::string list_of(const std::map<std::string, std::int64_t>& counts) {
-    std::string words;
-    for (const auto& [name, count] : counts) {
-        words += fmt::format("{}{} {}", words.empty() ? "" : ", ", name.empty() ? "(no name)" : name, count);
-    }
-    return words.empty() ? "none" : words;
+    const auto counted = [](const auto& entry) {
+        return fmt::format("{} {}", entry.first.empty() ? "(no name)" : entry.first, entry.second);
+    };
+    return counts.empty() ? "none" : vgpuformats::joined(counts, counted);
 }
 
 std::string words_of(const difference& entry) {

@@ -1,6 +1,7 @@
 // Applying decision logs to a cluster, and comparing.
 #include "vgpuops/decisions/follow.hpp"
 #include "vgpualloc/compat/all.hpp"
+#include "vgpuformats/some_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -49,11 +50,8 @@ std::int64_t equally_good(const std::vector<node_opinion>& opinions, const std::
 
 /// "insufficient_device_memory 12, no_free_instance 1".
 std::string words_of(const std::map<std::string, std::int64_t>& reasons) {
-    std::string words;
-    for (const auto& [reason, nodes] : reasons) {
-        words += fmt::format("{}{} {}", words.empty() ? "" : ", ", reason, nodes);
-    }
-    return words.empty() ? nothing : words;
+    const auto counted = [](const auto& entry) { return fmt::format("{} {}", entry.first, entry.second); };
+    return reasons.empty() ? nothing : vgpuformats::joined(reasons, counted);
 }
 
 error unknown(const log_event& event, const char* field, const std::string& value, const char* wanted) {

@@ -12,6 +12,7 @@
 #include "vgpualloc/explain/part_words.hpp"
 #include "vgpualloc/kube/annotations.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpuformats/some_names.hpp"
 
 namespace vgpuops::snapshots {
 
@@ -119,9 +120,7 @@ std::string users_of(const kube::snapshot& state, node_index where, device_index
         }
     }
     std::ranges::sort(users);
-    std::string list;
-    for (const std::string& user : users) list += (list.empty() ? "" : ", ") + user;
-    return list;
+    return vgpuformats::joined(users);
 }
 
 class auditor {

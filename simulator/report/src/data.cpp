@@ -74,11 +74,9 @@ void append_points(std::string& out, const report_run& run, const page_axes& axe
     out += '{';
     append_differences(out, "load", kept, [&](std::size_t i) { return milli_percent(samples[i].arrived, run.total); });
     if (axes.has_clock) {
-        out += ',';
         append_differences(out, "time", kept,
                            [&](std::size_t i) { return (samples[i].time - axes.start).count() / ticks_per_ms; });
     }
-    out += ',';
     append_differences(out, "y", kept, height);
 }
 
@@ -93,13 +91,11 @@ void append_series(std::string& out, const report_run& run, const page_axes& axe
     for (const report_series& line : run.series) {
         if (line.values.size() != run.samples.size()) continue;
         if (out.back() != '[') out += ',';
-        out += "{\"key\":";
-        append_json(out, line.key);
-        out += ",\"title\":";
-        append_json(out, line.title);
-        out += ",\"unit\":";
-        append_json(out, line.unit);
-        out += ",\"curve\":";
+        out += '{';
+        append_member(out, "key", line.key);
+        append_member(out, "title", line.title);
+        append_member(out, "unit", line.unit);
+        append_key(out, "curve");
         append_points(out, run, axes, [&line](std::size_t i) { return thousandths(line.values[i]); });
         out += "}}";
     }
@@ -127,13 +123,10 @@ void append_distribution(std::string& out, const report_distribution& waits) {
             kept.push_back(steps[i]);
         }
     }
-    out += "{\"group\":";
-    append_json(out, waits.group);
-    out += ",\"jobs\":";
-    append_integer(out, static_cast<std::int64_t>(sorted.size()));
-    out += ',';
+    out += '{';
+    append_member(out, "group", waits.group);
+    append_member(out, "jobs", static_cast<std::int64_t>(sorted.size()));
     append_differences(out, "ms", kept, [&](std::size_t i) { return thousandths(sorted[i]); });
-    out += ',';
     append_differences(out, "share", kept,
                        [&](std::size_t i) { return static_cast<std::int64_t>((i + 1) * 100'000 / sorted.size()); });
     out += '}';
@@ -151,15 +144,12 @@ void append_waits(std::string& out, const report_run& run) {
 
 void append_run(std::string& out, const report_run& run, std::size_t number, const std::string& label,
                 const page_axes& axes, const std::vector<measure>& rows) {
-    out += "{\"label\":";
-    append_json(out, label);
-    out += ",\"samples\":";
-    append_integer(out, static_cast<std::int64_t>(run.samples.size()));
+    out += '{';
+    append_member(out, "label", label);
+    append_member(out, "samples", static_cast<std::int64_t>(run.samples.size()));
     out += ",\"curves\":{";
     for (const curve& line : curves) {
-        if (out.back() != '{') out += ',';
-        append_json(out, line.name);
-        out += ':';
+        append_key(out, line.name);
         append_points(out, run, axes, [&](std::size_t i) { return line.value(run.samples[i], run.total); });
         append_rest(out, line.name, number, rows);
         out += '}';
@@ -168,9 +158,8 @@ void append_run(std::string& out, const report_run& run, std::size_t number, con
     append_series(out, run, axes);
     append_waits(out, run);
     if (!run.pods_leave) return;
-    out += ",\"moment\":";
     const std::int64_t seconds = run.peak_after.count() / vgpualloc::ticks_per_second.count();
-    append_json(out, grouped(seconds) + " s after the first arrival");
+    append_member(out, "moment", grouped(seconds) + " s after the first arrival");
 }
 
 /// The first moment that any run has.
@@ -230,8 +219,7 @@ void append_data(std::string& out, const std::vector<report_run>& runs, const st
         const occupancy_layout layout = layout_of(runs[i].nodes, columns_max);
         auto known = std::find(clusters.begin(), clusters.end(), layout.cluster_json);
         if (known == clusters.end()) known = clusters.insert(known, layout.cluster_json);
-        out += ",\"cluster\":";
-        append_integer(out, known - clusters.begin());
+        append_member(out, "cluster", known - clusters.begin());
         out += ",\"cpu\":\"" + layout.cpu + "\",\"history\":";
         append_history(out, runs[i], layout, start, history_bytes_max / runs.size(), stop);
         out += '}';

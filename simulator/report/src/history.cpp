@@ -334,23 +334,20 @@ void append_history(std::string& out, const report_run& run, const occupancy_lay
         cells = record(run, layout, ranks, moments, with_parts, is_last ? no_limit : bytes_max, stop);
     }
     const auto shown = run.shown_at ? std::upper_bound(moments.begin(), moments.end(), *run.shown_at) : moments.end();
-    out += "{\"shown\":";
-    append_integer(out, std::max<std::int64_t>(0, shown - moments.begin() - 1));
+    out += '{';
+    append_member(out, "shown", std::max<std::int64_t>(0, shown - moments.begin() - 1));
     out += with_parts ? ",\"parts\":true" : ",\"parts\":false";
-    out += ',';
     append_differences(out, "time", moments, [start](ticks moment) {
         return (moment - start).count() / (vgpualloc::ticks_per_second.count() / 1000);
     });
-    out += ',';
-    append_differences(out, "load", moments, [&run](ticks moment) {
-        const report_sample* sample = sample_at(run, moment);
-        return sample == nullptr ? 0 : milli_percent(sample->arrived, run.total);
-    });
-    out += ',';
-    append_differences(out, "allocated", moments, [&run](ticks moment) {
-        const report_sample* sample = sample_at(run, moment);
-        return sample == nullptr ? 0 : milli_percent(sample->allocated, run.total);
-    });
+    const auto append_shares = [&](std::string_view name, vgpualloc::milli_gpu report_sample::* amount) {
+        append_differences(out, name, moments, [&run, amount](ticks moment) {
+            const report_sample* sample = sample_at(run, moment);
+            return sample == nullptr ? 0 : milli_percent(sample->*amount, run.total);
+        });
+    };
+    append_shares("load", &report_sample::arrived);
+    append_shares("allocated", &report_sample::allocated);
     out += ",\"labels\":[";
     for (const std::string_view name : ranks.names) {
         if (out.back() != '[') out += ',';

@@ -113,10 +113,7 @@ void append_column(occupancy_layout& out, const node_group& group, const std::ve
 }
 
 void append_number(std::string& out, std::string_view key, std::size_t value) {
-    out += ",\"";
-    out += key;
-    out += "\":";
-    append_integer(out, static_cast<std::int64_t>(value));
+    append_member(out, key, static_cast<std::int64_t>(value));
 }
 
 void append_names(std::string& out, const std::vector<node_group>& groups, const std::vector<report_node>& nodes) {
@@ -134,8 +131,8 @@ std::string describe(const std::vector<node_group>& groups) {
     std::string out = "{\"groups\":[";
     for (const auto& group : groups) {
         if (out.back() != '[') out += ',';
-        out += "{\"model\":";
-        append_json(out, group.model.empty() ? std::string_view{"unknown model"} : group.model);
+        out += '{';
+        append_member(out, "model", group.model.empty() ? std::string_view{"unknown model"} : group.model);
         append_number(out, "gpus", group.gpus);
         append_number(out, "nodes", group.members.size());
         append_number(out, "columns", group.columns);

@@ -107,6 +107,22 @@ void append_integer(std::string& out, std::int64_t value) {
     out.append(std::begin(digits), end);
 }
 
+void append_key(std::string& out, std::string_view key) {
+    if (out.back() != '{') out += ',';
+    append_json(out, key);
+    out += ':';
+}
+
+void append_member(std::string& out, std::string_view key, std::string_view text) {
+    append_key(out, key);
+    append_json(out, text);
+}
+
+void append_member(std::string& out, std::string_view key, std::int64_t value) {
+    append_key(out, key);
+    append_integer(out, value);
+}
+
 namespace {
 
 /// Puts a comma before every third digit of the whole part, counted from its end.

@@ -17,6 +17,12 @@ void append_json(std::string& out, std::string_view text);
 
 void append_integer(std::string& out, std::int64_t value);
 
+/// A comma, where the object that is being written has members already, and the member's name: the value comes next.
+void append_key(std::string& out, std::string_view key);
+/// A member that is a text, or a whole number.
+void append_member(std::string& out, std::string_view key, std::string_view text);
+void append_member(std::string& out, std::string_view key, std::int64_t value);
+
 /// 10866 as "10,866".
 [[nodiscard]] std::string grouped(std::int64_t value);
 

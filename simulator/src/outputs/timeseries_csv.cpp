@@ -1,4 +1,5 @@
 #include "vgpusim/outputs/timeseries_csv.hpp"
+#include "vgpuformats/some_names.hpp"
 
 #include "csv_numbers.hpp"
 
@@ -67,9 +68,7 @@ void read_series_row(const run_record& record, std::size_t row, std::vector<std:
 
 std::string timeseries_csv(const run_record& record, stop_signal stop) {
     const std::vector<series_column> columns = series_columns(record);
-    std::string out;
-    for (const series_column& column : columns) out += (out.empty() ? "" : ",") + column.name;
-    out += '\n';
+    std::string out = vgpuformats::joined(columns, &series_column::name, ",") + '\n';
     out.reserve(record.result.samples.size() * (128 + 8 * record.result.profiles.size()));
     std::vector<std::int64_t> cells;
     for (std::size_t row = 0; row < record.result.samples.size() && !stop.poll(); ++row) {

@@ -12,6 +12,7 @@
 
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/sha256.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgpusim/engine/latency.hpp"
 #include "vgpusim/study/compare.hpp"
 #include "vgpusim/study/parallel.hpp"
@@ -92,11 +93,8 @@ expected<void> check_policies_of(const experiment& plan) {
 
 /// Refuses a name that no policy of the study has.
 expected<void> check_name(const study_lists& lists, const std::string& name, const char* field) {
-    std::string names;
-    for (const studied_policy& entry : lists.policies) {
-        if (entry.name == name) return {};
-        names += (names.empty() ? "" : ", ") + entry.name;
-    }
+    if (std::ranges::find(lists.policies, name, &studied_policy::name) != lists.policies.end()) return {};
+    const std::string names = vgpuformats::joined(lists.policies, &studied_policy::name);
     return unexpected(bad_value(error_code::unknown_name, field, name, "one of the study's policies: " + names));
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lists.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgpusim/discipline/all.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/cluster_events.hpp"
@@ -97,11 +98,7 @@ void warn_of_other_prices(const run_config& config, const std::optional<vgpuallo
 
 std::span<const input_format> all_formats() { return formats; }
 
-std::string format_names() {
-    std::string names;
-    for (const input_format& format : formats) names += (names.empty() ? "" : ", ") + std::string{format.name};
-    return names;
-}
+std::string format_names() { return vgpuformats::joined(formats, &input_format::name); }
 
 expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& config, input_reader& from) {
     if (config.prices.empty()) return std::nullopt;

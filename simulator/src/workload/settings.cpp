@@ -7,6 +7,7 @@
 #include "settings_keys.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/policy/dual_price.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgpusim/workload/seed.hpp"
 
 namespace vgpusim {
@@ -139,8 +140,7 @@ const run_setting* find_setting(std::string_view name) {
 }
 
 error unknown_setting(std::string where, std::string_view name) {
-    std::string known;
-    for (const run_setting& other : settings) known += (known.empty() ? "" : ", ") + std::string{other.name};
+    const std::string known = vgpuformats::joined(settings, &run_setting::name);
     return bad_value(error_code::unknown_name, "", name, "one of the keys " + known).at(std::move(where));
 }
 
@@ -150,9 +150,7 @@ error bad_setting(std::string_view key, std::string_view value, const char* expe
 }
 
 error unknown_discipline(std::string_view name) {
-    std::string known;
-    for (const std::string_view other : discipline_names) known += (known.empty() ? "" : ", ") + std::string{other};
-    return bad_value(error_code::unknown_name, "discipline", name, "one of " + known);
+    return bad_value(error_code::unknown_name, "discipline", name, "one of " + vgpuformats::joined(discipline_names));
 }
 
 std::optional<std::int64_t> parse_arrivals(std::string_view text) { return keys::parse_in(keys::arrivals, text); }
