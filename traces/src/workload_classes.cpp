@@ -85,35 +85,41 @@ std::optional<std::int64_t> memory_of_profile(const cursor& request, const workl
     return offer.memory.count();
 }
 
-void fill_volcano(const cursor& request, const workload_node_kind& kind, pod_form& pod) {
+/// What a system that shares GPUs calls what pods ask for, and the annotation with their mode.
+struct vgpu_names {
+    const char* number;
+    const char* memory;
+    const char* percentage;
+    const char* cores;
+    const char* mode;
+};
+
+void fill_vgpu(const cursor& request, const workload_node_kind& kind, pod_form& pod, const vgpu_names& called) {
     const bool is_mig = kind.mode == "mig";
     if (is_mig) {
         allow(request, kind, {"count", "memory_mib", "profile"});
     } else {
         allow(request, kind, {"count", "memory_mib", "memory_percent", "cores"});
     }
-    pod.limits["volcano.sh/vgpu-number"] = count_of(request);
-    put_amount(pod.limits, "volcano.sh/vgpu-memory", request.maybe_integer("memory_mib", memory_range));
-    put_amount(pod.limits, "volcano.sh/vgpu-memory-percentage", request.maybe_integer("memory_percent", {1, 100}));
-    put_amount(pod.limits, "volcano.sh/vgpu-cores", request.maybe_integer("cores", {1, 100}));
-    pod.annotations["volcano.sh/vgpu-mode"] = is_mig ? "mig" : kind.mode == "mps" ? "mps" : "hami-core";
+    pod.limits[called.number] = count_of(request);
+    put_amount(pod.limits, called.memory, request.maybe_integer("memory_mib", memory_range));
+    put_amount(pod.limits, called.percentage, request.maybe_integer("memory_percent", {1, 100}));
+    put_amount(pod.limits, called.cores, request.maybe_integer("cores", {1, 100}));
+    pod.annotations[called.mode] = is_mig ? "mig" : kind.mode == "mps" ? "mps" : "hami-core";
+    if (is_mig) put_amount(pod.limits, called.memory, memory_of_profile(request, kind, pod));
+}
+
+void fill_volcano(const cursor& request, const workload_node_kind& kind, pod_form& pod) {
+    fill_vgpu(request, kind, pod,
+              {"volcano.sh/vgpu-number", "volcano.sh/vgpu-memory", "volcano.sh/vgpu-memory-percentage",
+               "volcano.sh/vgpu-cores", "volcano.sh/vgpu-mode"});
     pod.scheduler = "volcano";
-    if (is_mig) put_amount(pod.limits, "volcano.sh/vgpu-memory", memory_of_profile(request, kind, pod));
 }
 
 void fill_hami(const cursor& request, const workload_node_kind& kind, pod_form& pod) {
-    const bool is_mig = kind.mode == "mig";
-    if (is_mig) {
-        allow(request, kind, {"count", "memory_mib", "profile"});
-    } else {
-        allow(request, kind, {"count", "memory_mib", "memory_percent", "cores"});
-    }
-    pod.limits["nvidia.com/gpu"] = count_of(request);
-    put_amount(pod.limits, "nvidia.com/gpumem", request.maybe_integer("memory_mib", memory_range));
-    put_amount(pod.limits, "nvidia.com/gpumem-percentage", request.maybe_integer("memory_percent", {1, 100}));
-    put_amount(pod.limits, "nvidia.com/gpucores", request.maybe_integer("cores", {1, 100}));
-    pod.annotations["nvidia.com/vgpu-mode"] = is_mig ? "mig" : kind.mode == "mps" ? "mps" : "hami-core";
-    if (is_mig) put_amount(pod.limits, "nvidia.com/gpumem", memory_of_profile(request, kind, pod));
+    fill_vgpu(request, kind, pod,
+              {"nvidia.com/gpu", "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores",
+               "nvidia.com/vgpu-mode"});
 }
 
 void fill_npu(const cursor& request, const workload_node_kind& kind, pod_form& pod) {

@@ -9,7 +9,13 @@
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpuformats/document.hpp"
 
+namespace vgpualloc::explaining {}
+namespace vgpualloc::kube {}
+
 namespace vgpuops {
+
+namespace explaining = vgpualloc::explaining;
+namespace kube = vgpualloc::kube;
 
 using vgpualloc::device_index;
 using vgpualloc::error;

@@ -116,10 +116,10 @@ void read_refusal(const cursor& line, log_event& to) {
 }
 
 /// An object as the core is told of it.
-expected<std::vector<vgpualloc::kube::manifest>> read_object(const document& line, const std::string& place) {
-    auto objects = vgpualloc::kube::read_manifests(vgpuformats::print_json(*line.find("object")), place);
+expected<std::vector<kube::manifest>> read_object(const document& line, const std::string& place) {
+    auto objects = kube::read_manifests(vgpuformats::print_json(*line.find("object")), place);
     if (!objects) return objects;
-    std::erase_if(*objects, [](const vgpualloc::kube::manifest& object) {
+    std::erase_if(*objects, [](const kube::manifest& object) {
         return !object.node && object.kind != "Pod" && object.kind != "ConfigMap";
     });
     return objects;

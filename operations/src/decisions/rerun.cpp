@@ -10,7 +10,6 @@ namespace vgpuops::decisions {
 
 using vgpualloc::live_cluster;
 using vgpualloc::live_pod_state;
-namespace kube = vgpualloc::kube;
 
 namespace {
 

@@ -10,7 +10,6 @@
 
 namespace vgpuops::snapshots {
 
-namespace kube = vgpualloc::kube;
 using vgpuformats::value_kind;
 
 namespace {

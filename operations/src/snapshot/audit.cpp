@@ -16,7 +16,6 @@
 
 namespace vgpuops::snapshots {
 
-namespace kube = vgpualloc::kube;
 using vgpualloc::device_share;
 using vgpualloc::device_state;
 
@@ -103,7 +102,7 @@ void add_use(device_use& to, const vgpualloc::device_spec& spec, const device_st
 }
 
 void add_instance(device_use& to, const vgpualloc::device_spec& spec, const vgpualloc::partition& part) {
-    const auto words = vgpualloc::explaining::describe_part(spec, part);
+    const auto words = explaining::describe_part(spec, part);
     if (!words.name.empty()) ++to.instances[words.name];
 }
 
@@ -116,7 +115,7 @@ std::string users_of(const kube::snapshot& state, node_index where, device_index
             if (share.device != device) continue;
             const auto& spec = state.nodes().spec_of(where, device);
             users.push_back(fmt::format("{} ({})", state.bound[booked.owner.at()].pod.full_name(),
-                                        vgpualloc::explaining::describe_part(spec, share.part).words));
+                                        explaining::describe_part(spec, share.part).words));
         }
     }
     std::ranges::sort(users);
@@ -259,7 +258,7 @@ private:
             const auto& spec = state.nodes().spec_of(booked.where.node, share.device);
             list += fmt::format("{}{} {}", list.empty() ? "" : ", ",
                                 state.device(booked.where.node, share.device).registered.uuid,
-                                vgpualloc::explaining::describe_part(spec, share.part).words);
+                                explaining::describe_part(spec, share.part).words);
         }
         return list.empty() ? "no device" : list;
     }

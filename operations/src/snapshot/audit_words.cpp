@@ -10,8 +10,6 @@
 
 namespace vgpuops::snapshots {
 
-namespace kube = vgpualloc::kube;
-
 namespace {
 
 /// "1 node", "2 nodes".
@@ -64,8 +62,7 @@ std::string audit_text(const audit& audited, const kube::snapshot& state) {
     text += fmt::format("\nwritten back from the ledger: {} read as the same\n", counted(audited.written_back, "pod"));
     if (audited.differences.empty()) return text + "no differences\n";
     text += fmt::format("{}:\n", counted(std::ssize(audited.differences), "difference"));
-    for (const std::string& line : vgpualloc::explaining::warning_lines(audited.differences))
-        text += "  " + line + "\n";
+    for (const std::string& line : explaining::warning_lines(audited.differences)) text += "  " + line + "\n";
     return text;
 }
 

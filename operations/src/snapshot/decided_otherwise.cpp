@@ -13,8 +13,6 @@
 
 namespace vgpuops::snapshots {
 
-namespace kube = vgpualloc::kube;
-
 namespace {
 
 /// What of a device decides, by position, beside its names.

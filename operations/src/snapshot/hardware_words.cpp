@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 namespace vgpuops::snapshots {
-
-namespace kube = vgpualloc::kube;
 
 namespace {
 
@@ -62,86 +61,13 @@ constexpr std::array labels_read{"accelerator",
 constexpr std::array discovery_words{".product", ".memory", ".replicas", ".sharing-strategy", ".count"};
 
 /// Words of the formats that annotations are in, and of what dialects compare with.
-constexpr std::array format_words{"id",
-                                  "count",
-                                  "devmem",
-                                  "devcore",
-                                  "type",
-                                  "mode",
-                                  "health",
-                                  "index",
-                                  "numa",
-                                  "migProfiles",
-                                  "name",
-                                  "size",
-                                  "start",
-                                  "memoryMB",
-                                  "core",
-                                  "memory",
-                                  "cores",
-                                  "sliceCount",
-                                  "placements",
-                                  "placement",
-                                  "custominfo",
-                                  "NetworkID",
-                                  "containerIndex",
-                                  "deviceIndex",
-                                  "gpuUUID",
-                                  "profile",
-                                  "model",
-                                  "DeviceInfo",
-                                  "DeviceList",
-                                  "huawei.com",
-                                  "huawei",
-                                  "ascend",
-                                  "Unhealthy",
-                                  "NetworkUnhealthy",
-                                  "Ascend",
-                                  "Ascend310P",
-                                  "Ascend910",
-                                  "310P",
-                                  "NVIDIA",
-                                  "GPU",
-                                  "NPU",
-                                  "true",
-                                  "false",
-                                  "null",
-                                  "yes",
-                                  "no",
-                                  "high",
-                                  "low",
-                                  "whole",
-                                  "success",
-                                  "allocating",
-                                  "failed",
-                                  "spread",
-                                  "binpack",
-                                  "topology-aware",
-                                  "mutex",
-                                  "slot",
-                                  "single",
-                                  "mixed",
-                                  "none",
-                                  "time-slicing",
-                                  "mps",
-                                  "mig",
-                                  "hami-core",
-                                  "ignore",
-                                  "1c",
-                                  "2c",
-                                  "4c",
-                                  "8c",
-                                  "16c",
-                                  "1cpu",
-                                  "3cpu",
-                                  "4cpu",
-                                  "dvpp",
-                                  "ndvpp",
-                                  "exclusive",
-                                  "share",
-                                  "SHARED",
-                                  "MIG",
-                                  "vGPU"};
+constexpr std::string_view format_words =
+    "id count devmem devcore type mode health index numa migProfiles name size start memoryMB core memory cores "
+    "sliceCount placements placement custominfo NetworkID containerIndex deviceIndex gpuUUID profile model "
+    "DeviceInfo DeviceList huawei.com huawei ascend Unhealthy NetworkUnhealthy Ascend Ascend310P Ascend910 310P "
+    "NVIDIA GPU NPU true false null yes no high low whole success allocating failed spread binpack "
+    "topology-aware mutex slot single mixed none time-slicing mps mig hami-core ignore 1c 2c 4c 8c 16c 1cpu 3cpu "
+    "4cpu dvpp ndvpp exclusive share SHARED MIG vGPU";
 
 template <std::size_t Count>
 bool is_one_of(std::string_view text, const std::array<const char*, Count>& words) {
@@ -168,7 +94,7 @@ void keep_device(const kube::snapshot_device& device, pseudonyms& names) {
 
 npu_words keep_hardware_words(const kube::snapshot& state, pseudonyms& names) {
     npu_words npus_known;
-    for (const char* const word : format_words) names.keep_word(word);
+    for (const auto& word : std::views::split(format_words, ' ')) names.keep_word({word.begin(), word.end()});
     for (const char* const word : annotation_words) names.keep_word(word);
     for (const auto& npus : state.dialects.config().devices.vnpus) {
         names.keep_word(npus.kind.name);

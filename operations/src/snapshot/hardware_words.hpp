@@ -16,7 +16,7 @@ namespace vgpuops::snapshots {
 using npu_words = std::set<std::string, std::greater<>>;
 
 /// Tells which words stay: of formats, of the catalog, of the devices of a cluster, and what its devices are called.
-[[nodiscard]] npu_words keep_hardware_words(const vgpualloc::kube::snapshot& state, pseudonyms& names);
+[[nodiscard]] npu_words keep_hardware_words(const kube::snapshot& state, pseudonyms& names);
 
 /// Whether a dialect reads an annotation of that name.
 [[nodiscard]] bool is_annotation_read(const std::string& key, const npu_words& npus);

@@ -14,7 +14,6 @@
 
 namespace vgpuops::snapshots {
 
-namespace kube = vgpualloc::kube;
 using vgpuformats::value_kind;
 
 namespace {

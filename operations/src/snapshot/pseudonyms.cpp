@@ -98,8 +98,8 @@ bool has_known_attributes(std::string_view text) {
 
 /// Whether a name is one that Kubernetes takes, where it looks.
 bool is_as_wanted(name_class kind, const std::string& name) {
-    if (kind == name_class::node || kind == name_class::pod) return vgpualloc::kube::is_subdomain(name);
-    return kind != name_class::container || vgpualloc::kube::is_label(name);
+    if (kind == name_class::node || kind == name_class::pod) return kube::is_subdomain(name);
+    return kind != name_class::container || kube::is_label(name);
 }
 
 /// A moment of the order's place: it is later where the time was later.

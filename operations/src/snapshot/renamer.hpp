@@ -15,7 +15,7 @@ namespace vgpuops::snapshots {
 /// A member that is not there stays away; one of a shape that nothing reads is hidden.
 class renamer {
 protected:
-    explicit renamer(const vgpualloc::kube::snapshot& state)
+    explicit renamer(const kube::snapshot& state)
         : dialects_{&state.dialects}, npus_{keep_hardware_words(state, names_)} {}
 
     std::string name(name_class kind, const std::string& text);

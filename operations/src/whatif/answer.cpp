@@ -21,9 +21,6 @@
 
 namespace vgpuops::whatif {
 
-namespace kube = vgpualloc::kube;
-namespace explaining = vgpualloc::explaining;
-
 namespace {
 
 /// The policies of a question, and the workload that they take for typical.

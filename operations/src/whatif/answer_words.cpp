@@ -11,8 +11,6 @@
 
 namespace vgpuops::whatif {
 
-namespace explaining = vgpualloc::explaining;
-
 namespace {
 
 /// "1 node", "2 nodes".

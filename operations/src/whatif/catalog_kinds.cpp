@@ -16,8 +16,6 @@
 
 namespace vgpuops::whatif {
 
-namespace kube = vgpualloc::kube;
-
 namespace {
 
 constexpr const char* described_expected =

@@ -16,7 +16,6 @@
 
 namespace vgpuops::whatif {
 
-namespace kube = vgpualloc::kube;
 using vgpualloc::node;
 
 namespace {

@@ -7,7 +7,6 @@
 
 namespace vgpuops::whatif {
 
-namespace kube = vgpualloc::kube;
 using vgpualloc::trial;
 
 namespace {

@@ -13,8 +13,6 @@
 
 namespace vgpuops::whatif {
 
-namespace explaining = vgpualloc::explaining;
-namespace kube = vgpualloc::kube;
 namespace plan = vgpualloc::plan;
 
 namespace {

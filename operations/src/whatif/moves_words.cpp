@@ -107,27 +107,26 @@ std::string moves_text(const moves_answer& answered) {
 }
 
 std::string moves_json(const moves_answer& answered) {
-    document result =
-        document::map({{"pod", answered.pod.empty() ? document{} : document{answered.pod}},
-                       {"found", answered.found},
-                       {"moves", document::list()},
-                       {"where", answered.where ? vgpualloc::explaining::place_json(*answered.where) : document{}},
-                       {"cost", cost_json(answered.cost)},
-                       {"fewest_moves", answered.fewest_moves},
-                       {"reason", document{}},
-                       {"moves_ruled_out", document{}},
-                       {"emptied", document{}},
-                       {"idle_before", idle_json(answered.idle_before)},
-                       {"idle_after", idle_json(answered.idle_after)},
-                       {"movable_pods", answered.movable},
-                       {"steps", answered.steps},
-                       {"warnings", document::list()},
-                       {"timing", document::map({{"plan_s", answered.plan_s}})}});
+    document result = document::map({{"pod", answered.pod.empty() ? document{} : document{answered.pod}},
+                                     {"found", answered.found},
+                                     {"moves", document::list()},
+                                     {"where", answered.where ? explaining::place_json(*answered.where) : document{}},
+                                     {"cost", cost_json(answered.cost)},
+                                     {"fewest_moves", answered.fewest_moves},
+                                     {"reason", document{}},
+                                     {"moves_ruled_out", document{}},
+                                     {"emptied", document{}},
+                                     {"idle_before", idle_json(answered.idle_before)},
+                                     {"idle_after", idle_json(answered.idle_after)},
+                                     {"movable_pods", answered.movable},
+                                     {"steps", answered.steps},
+                                     {"warnings", document::list()},
+                                     {"timing", document::map({{"plan_s", answered.plan_s}})}});
     for (const told_move& move : answered.moves) {
         document row = cost_json(move.cost);
         row["pod"] = move.pod;
-        row["from"] = vgpualloc::explaining::place_json(move.from);
-        row["to"] = vgpualloc::explaining::place_json(move.to);
+        row["from"] = explaining::place_json(move.from);
+        row["to"] = explaining::place_json(move.to);
         result["moves"].push_back(std::move(row));
     }
     if (answered.none) {

@@ -7,8 +7,6 @@
 
 namespace vgpuops::whatif {
 
-namespace explaining = vgpualloc::explaining;
-
 void add_line(std::string& text, std::string_view line) { text += printable(line) + "\n"; }
 
 void add_not_considered(const std::vector<std::string>& rules, std::string& text) {

@@ -19,6 +19,6 @@ void add_not_considered(const std::vector<std::string>& rules, std::string& text
 void add_warnings(const std::vector<error>& warnings, std::string& text);
 
 /// "GPU-a1 slice 3000 MiB, compute not limited; GPU-a2 …", or "no device".
-[[nodiscard]] std::string share_words(const std::vector<vgpualloc::explaining::explained_share>& shares);
+[[nodiscard]] std::string share_words(const std::vector<explaining::explained_share>& shares);
 
 } // namespace vgpuops::whatif

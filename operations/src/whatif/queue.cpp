@@ -17,8 +17,6 @@
 
 namespace vgpuops::whatif {
 
-namespace kube = vgpualloc::kube;
-
 std::string_view to_string(pod_origin origin) noexcept {
     constexpr std::array<std::string_view, 3> names{"waits", "evicted", "added"};
     return names[static_cast<std::size_t>(origin)];

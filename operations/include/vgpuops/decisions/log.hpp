@@ -51,7 +51,7 @@ struct log_event {
     std::string place;                             ///< "<file>:<line>"
     std::string library;                           ///< of start: the version that decided
     vgpualloc::live_option_texts options;          ///< of start and configure
-    std::vector<vgpualloc::kube::manifest> told{}; ///< of tell
+    std::vector<kube::manifest> told{};            ///< of tell
     std::string name{};                            ///< of what is removed: a node's or ConfigMap's name
     std::string uid{};                             ///< of events about a pod
     std::string pod{};                             ///< of decide and refuse: "<namespace>/<name>"

@@ -57,15 +57,15 @@ private:
         pod_fate fate{};
         candidate_rule candidates{}; ///< as it was last tried
         vgpualloc::kubernetes::text_map live_annotations{};
-        std::optional<vgpualloc::kube::manifest> undecided{}; ///< its object before it showed a decision
-        std::optional<vgpualloc::kube::manifest> decided{};   ///< its object since then
-        std::uint64_t turn = 0;                               ///< in waiting_; 0: it does not wait
+        std::optional<kube::manifest> undecided{}; ///< its object before it showed a decision
+        std::optional<kube::manifest> decided{};   ///< its object since then
+        std::uint64_t turn = 0;                    ///< in waiting_; 0: it does not wait
     };
 
     [[nodiscard]] expected<void> configure(const log_event& event);
-    void tell(const vgpualloc::kube::manifest& object, const vgpualloc::live_cluster& live);
-    [[nodiscard]] bool shows_decision(const vgpualloc::kube::manifest& object, const followed_pod& pod) const;
-    [[nodiscard]] static vgpualloc::kube::manifest as_decided_here(const followed_pod& pod);
+    void tell(const kube::manifest& object, const vgpualloc::live_cluster& live);
+    [[nodiscard]] bool shows_decision(const kube::manifest& object, const followed_pod& pod) const;
+    [[nodiscard]] static kube::manifest as_decided_here(const followed_pod& pod);
     followed_pod& follow(const log_event& event);
     void attempt(const std::string& uid, followed_pod& pod, const vgpualloc::live_cluster& live);
     void wait(const std::string& uid, followed_pod& pod);

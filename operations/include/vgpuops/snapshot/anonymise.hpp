@@ -15,11 +15,11 @@ namespace vgpuops::snapshots {
 ///
 /// Names keep their order, and labels that are compared as numbers theirs. Labels that dialects read stay as far as
 /// their values are words of the hardware.
-[[nodiscard]] document anonymised(const document& list, const vgpualloc::kube::snapshot& state);
+[[nodiscard]] document anonymised(const document& list, const kube::snapshot& state);
 
 /// The first thing that is decided otherwise in `after` than in `before`, two snapshots of one cluster under different
 /// names; empty: nodes, devices, what the ledger counts, pods that run and pods that wait agree by position, and each
 /// pod that waits gets the same answer of every node and the same devices.
-[[nodiscard]] std::string decided_otherwise(vgpualloc::kube::snapshot& before, vgpualloc::kube::snapshot& after);
+[[nodiscard]] std::string decided_otherwise(kube::snapshot& before, kube::snapshot& after);
 
 } // namespace vgpuops::snapshots

@@ -47,11 +47,10 @@ struct audit {
 };
 
 /// Compares a snapshot with the objects that it was made of.
-[[nodiscard]] audit audit_of(std::span<const vgpualloc::kube::manifest> objects,
-                             const vgpualloc::kube::snapshot& state);
+[[nodiscard]] audit audit_of(std::span<const kube::manifest> objects, const kube::snapshot& state);
 
 /// The audit as aligned text, and as a document: docs/snapshot.md names the members.
-[[nodiscard]] std::string audit_text(const audit& audited, const vgpualloc::kube::snapshot& state);
-[[nodiscard]] std::string audit_json(const audit& audited, const vgpualloc::kube::snapshot& state);
+[[nodiscard]] std::string audit_text(const audit& audited, const kube::snapshot& state);
+[[nodiscard]] std::string audit_json(const audit& audited, const kube::snapshot& state);
 
 } // namespace vgpuops::snapshots

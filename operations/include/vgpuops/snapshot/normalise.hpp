@@ -26,12 +26,10 @@ namespace vgpuops::snapshots {
 [[nodiscard]] std::string file_text(const document& list);
 
 /// Objects of a list, read as those of any file. `name` is what errors call it.
-[[nodiscard]] expected<std::vector<vgpualloc::kube::manifest>> manifests_of(const document& list,
-                                                                            const std::string& name);
+[[nodiscard]] expected<std::vector<kube::manifest>> manifests_of(const document& list, const std::string& name);
 
 /// The first thing in which two snapshots of one cluster differ; empty: the ledgers, devices, pods that run and pods
 /// that wait are the same. Where the objects were read, and what warnings say, does not count.
-[[nodiscard]] std::string difference_of(const vgpualloc::kube::snapshot& before,
-                                        const vgpualloc::kube::snapshot& after);
+[[nodiscard]] std::string difference_of(const kube::snapshot& before, const kube::snapshot& after);
 
 } // namespace vgpuops::snapshots

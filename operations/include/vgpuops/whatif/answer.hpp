@@ -22,9 +22,9 @@ namespace vgpuops::whatif {
 struct question {
     changes wanted{};
     /// Node objects that may be named as kinds, and ConfigMaps that say more of them.
-    std::vector<vgpualloc::kube::manifest> templates{};
+    std::vector<kube::manifest> templates{};
     std::optional<vgpualloc::hardware_catalog> catalog{}; ///< of devices of kinds that are described; none: built in
-    std::string policy = vgpualloc::explaining::default_policy;
+    std::string policy = explaining::default_policy;
     std::string device_policy{}; ///< of the devices of a node; empty: as `policy`
     std::uint64_t seed = 0;
     std::string find_kind{}; ///< empty: nothing is looked for
@@ -58,14 +58,14 @@ struct cluster_figures {
 
 struct pod_answer {
     queued_pods asked{};
-    std::vector<vgpualloc::explaining::named_place> placed{};
+    std::vector<explaining::named_place> placed{};
     std::int64_t refused = 0;
     std::int64_t gang_fitting = -1; ///< entry_outcome::gang_fitting
     /// "0/5 nodes are available: …", of the cluster at the turn of the first pod of the entry that is refused; empty
     /// where nothing is refused.
     std::string why{};
     /// At the turn of the first pod that asks for the same and is refused.
-    std::vector<vgpualloc::explaining::refusing_nodes> classes{};
+    std::vector<explaining::refusing_nodes> classes{};
 };
 struct kind_answer {
     std::string kind{};
@@ -91,7 +91,7 @@ struct answer {
 /// nodes that stand for them. Errors: those of make_snapshot(), make_policy(), apply() and catalog_kinds; unknown_name
 /// for a kind that is no node and no template; duplicate for a template with the name of a node; mismatch for two
 /// policies of which only one looks at positions; stopped.
-[[nodiscard]] expected<answer> answer_of(const std::vector<vgpualloc::kube::manifest>& objects,
+[[nodiscard]] expected<answer> answer_of(const std::vector<kube::manifest>& objects,
                                          const vgpualloc::dialect_set& dialects, const question& asked);
 
 /// As aligned text, and as a document: docs/whatif.md names the members.

@@ -19,7 +19,7 @@ namespace vgpuops::whatif {
 class catalog_kinds {
 public:
     /// All three must outlive it. Names of nodes in `objects` are not used again.
-    catalog_kinds(const std::vector<vgpualloc::kube::manifest>& objects, const vgpualloc::kube::snapshot& cluster,
+    catalog_kinds(const std::vector<kube::manifest>& objects, const kube::snapshot& cluster,
                   const vgpualloc::hardware_catalog& catalog);
 
     /// The name of the node that stands for `kind`: "MODEL:MODE:DEVICES", "MODEL:MODE:DEVICES:CPU_MILLI:MEMORY_MIB", or
@@ -30,16 +30,16 @@ public:
     [[nodiscard]] expected<std::string> node_for(const std::string& kind, const std::string& option);
 
     /// The nodes that were asked for, with the ConfigMaps that say more of them, as templates.
-    [[nodiscard]] std::vector<vgpualloc::kube::manifest> take_objects() && { return std::move(made_); }
+    [[nodiscard]] std::vector<kube::manifest> take_objects() && { return std::move(made_); }
 
 private:
     [[nodiscard]] std::string free_name(const std::string& wanted) const;
 
-    const vgpualloc::kube::snapshot* cluster_;
+    const kube::snapshot* cluster_;
     const vgpualloc::hardware_catalog* catalog_;
     std::vector<std::string> taken_;                           ///< names of nodes
     std::vector<std::pair<std::string, std::string>> known_{}; ///< descriptions and the names of their nodes
-    std::vector<vgpualloc::kube::manifest> made_{};
+    std::vector<kube::manifest> made_{};
 };
 
 } // namespace vgpuops::whatif

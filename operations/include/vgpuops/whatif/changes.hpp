@@ -30,7 +30,7 @@ struct changes {
     std::vector<std::string> drained{};
     std::vector<failure> failed{};
     std::vector<mode_change> modes{};
-    std::vector<vgpualloc::kube::manifest> added_pods{}; ///< pods and templates of them; others are passed over
+    std::vector<kube::manifest> added_pods{}; ///< pods and templates of them; others are passed over
 };
 
 /// The largest number of nodes that may be added at once.
@@ -39,22 +39,22 @@ inline constexpr std::int64_t nodes_added_max = 100'000;
 /// What a new node of a kind is.
 struct node_kind {
     vgpualloc::node described{};
-    std::vector<vgpualloc::kube::snapshot_device> devices{};
+    std::vector<kube::snapshot_device> devices{};
     std::vector<std::int64_t> extended{}; ///< by dialect
 };
 
 /// Takes a node out of the cluster and keeps it as a kind. It has to be one on which nothing runs: a template that was
 /// read with the cluster's objects, so that its devices are of the kinds that the ledger knows.
-[[nodiscard]] node_kind take_template(vgpualloc::kube::snapshot& state, node_index where);
+[[nodiscard]] node_kind take_template(kube::snapshot& state, node_index where);
 
 /// A node of the cluster as a kind: empty, in service, and open for pods, whatever it is now.
-[[nodiscard]] node_kind kind_of(const vgpualloc::kube::snapshot& state, node_index where);
+[[nodiscard]] node_kind kind_of(const kube::snapshot& state, node_index where);
 
 /// Adds nodes of a kind, with names and uuids of their own ("<kind>-added-1"). The hostname label is the node's name.
-std::vector<node_index> add_nodes(vgpualloc::kube::snapshot& state, const node_kind& kind, std::int64_t count);
+std::vector<node_index> add_nodes(kube::snapshot& state, const node_kind& kind, std::int64_t count);
 
 /// Takes from the snapshot what it keeps of nodes that a trial had added and that are undone.
-void forget_nodes(vgpualloc::kube::snapshot& state, const std::vector<node_index>& undone);
+void forget_nodes(kube::snapshot& state, const std::vector<node_index>& undone);
 
 /// Changes modes, drains and fails, and releases the pods that this evicts: those on the node, or with a part of the
 /// device that fails; for another mode, those with a part of any device of the node. Pods of a DaemonSet stay on a node
@@ -62,12 +62,12 @@ void forget_nodes(vgpualloc::kube::snapshot& state, const std::vector<node_index
 /// which they are. Returns the evicted pods, ascending, and those of `evicted`, which earlier changes evicted. Errors:
 /// unknown_name for nodes, devices and modes that there are none of, which list those that there are; duplicate for a
 /// node that is to go twice; those of add_device() and of the node's dialects for a mode that a device cannot have.
-[[nodiscard]] expected<std::vector<pod_id>> apply(vgpualloc::kube::snapshot& state, const changes& wanted,
-                                                  const std::vector<vgpualloc::kube::manifest>& objects,
+[[nodiscard]] expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted,
+                                                  const std::vector<kube::manifest>& objects,
                                                   std::vector<pod_id> evicted = {});
 
 /// The node of that name. Error unknown_name, which lists the first of those that there are; `option` is where.
-[[nodiscard]] expected<node_index> find_node(const vgpualloc::kube::snapshot& state, const std::string& name,
+[[nodiscard]] expected<node_index> find_node(const kube::snapshot& state, const std::string& name,
                                              const std::string& option);
 
 } // namespace vgpuops::whatif

@@ -36,8 +36,7 @@ struct nodes_found {
 /// but the one next to the answer. A pod that an empty node takes needs no more nodes than there are pods, which is
 /// where the search ends. Pods that no scheduler takes (queued_pods::unreadable) do not count. The ledger is as before.
 /// Once an end is wanted, what is returned says nothing.
-[[nodiscard]] nodes_found find_nodes(vgpualloc::kube::snapshot& state, vgpualloc::allocator& decider,
-                                     const pod_queue& queue, const node_kind& kind, pod_id first_id,
-                                     const stop_signal& stop = {});
+[[nodiscard]] nodes_found find_nodes(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue,
+                                     const node_kind& kind, pod_id first_id, const stop_signal& stop = {});
 
 } // namespace vgpuops::whatif

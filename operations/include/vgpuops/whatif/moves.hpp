@@ -19,7 +19,7 @@ namespace vgpuops::whatif {
 struct moves_question {
     vgpualloc::plan::move_budget budget{};
     vgpualloc::plan::move_costs costs{};
-    vgpualloc::kube::mobility movable{};
+    kube::mobility movable{};
     /// For plan_emptying(), to say how few units any moves could leave in use; null: by the sums of amounts alone.
     vgpualloc::plan::lp_solver* solver = nullptr;
 };
@@ -27,8 +27,8 @@ struct moves_question {
 /// A move with the names that its places have outside.
 struct told_move {
     std::string pod; ///< "<namespace>/<name>"
-    vgpualloc::explaining::named_place from{};
-    vgpualloc::explaining::named_place to{};
+    explaining::named_place from{};
+    explaining::named_place to{};
     vgpualloc::plan::plan_cost cost{};
 };
 
@@ -39,7 +39,7 @@ struct moves_answer {
     std::int64_t movable = 0; ///< pods that may move
     bool found = false;
     std::vector<told_move> moves{};
-    std::optional<vgpualloc::explaining::named_place> where{}; ///< of the pod, after the moves
+    std::optional<explaining::named_place> where{}; ///< of the pod, after the moves
     vgpualloc::plan::plan_cost cost{};
     bool fewest_moves = false; ///< found_room::fewest_moves
     std::optional<vgpualloc::plan::no_room> none{};
@@ -59,17 +59,14 @@ struct moves_answer {
 
 /// The pods of the snapshot that may move; requests point into `state`. `objects` are those of the snapshot.
 [[nodiscard]] std::vector<vgpualloc::plan::movable_pod>
-movable_pods(const vgpualloc::kube::snapshot& state, const std::vector<vgpualloc::kube::manifest>& objects,
-             const vgpualloc::kube::mobility& rules);
+movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const kube::mobility& rules);
 
 /// Plans room for a pod (plan::find_room), and carries the plan out on a trial of the ledger. Errors: what keeps the
 /// pod from being read, or no scheduler of the cluster from serving it.
-[[nodiscard]] expected<moves_answer> plan_room(vgpualloc::kube::snapshot& state,
-                                               const std::vector<vgpualloc::kube::manifest>& objects,
-                                               const vgpualloc::kube::snapshot_pod& pod, const moves_question& asked);
+[[nodiscard]] expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                               const kube::snapshot_pod& pod, const moves_question& asked);
 /// Plans to empty devices or nodes (plan::consolidate), likewise.
-[[nodiscard]] moves_answer plan_emptying(vgpualloc::kube::snapshot& state,
-                                         const std::vector<vgpualloc::kube::manifest>& objects,
+[[nodiscard]] moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                          vgpualloc::plan::emptied_unit unit, const moves_question& asked);
 
 /// As lines of text, and as a document: docs/defragmentation.md names the members.

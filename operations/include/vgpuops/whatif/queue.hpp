@@ -24,7 +24,7 @@ enum class pod_origin : std::uint8_t { waits, evicted, added };
 
 /// Pods that are alike and come one after the other: one pod of the cluster, or all of a template.
 struct queued_pods {
-    vgpualloc::kube::snapshot_pod pod;
+    kube::snapshot_pod pod;
     pod_origin origin = pod_origin::waits;
     std::string from{}; ///< of an evicted pod: the node that it was on
     std::int64_t count = 1;
@@ -51,10 +51,9 @@ struct pod_queue {
 /// runs of it; without one, all of its pods. `objects` are those of the snapshot and say what it does not know:
 /// priorities, times and PodGroups; `node_names` are those of its nodes before any of them was removed. Once an
 /// end is wanted, pods are missing.
-[[nodiscard]] pod_queue make_queue(const vgpualloc::kube::snapshot& state, const std::vector<std::string>& node_names,
-                                   const std::vector<vgpualloc::kube::manifest>& objects,
-                                   const std::vector<pod_id>& evicted,
-                                   const std::vector<vgpualloc::kube::manifest>& added, const stop_signal& stop = {});
+[[nodiscard]] pod_queue make_queue(const kube::snapshot& state, const std::vector<std::string>& node_names,
+                                   const std::vector<kube::manifest>& objects, const std::vector<pod_id>& evicted,
+                                   const std::vector<kube::manifest>& added, const stop_signal& stop = {});
 
 /// What becomes of an entry of the queue.
 struct entry_outcome {
@@ -73,9 +72,8 @@ struct queue_outcome {
 /// booked. Numbers of pods from `first_id` on are given to them. `on_refusal` is called with the position of an entry
 /// when its first pod finds no place, the ledger being as that pod found it. Once an end is wanted, nothing more is
 /// placed.
-[[nodiscard]] queue_outcome place_all(vgpualloc::kube::snapshot& state, vgpualloc::allocator& decider,
-                                      const pod_queue& queue, pod_id first_id,
-                                      const std::function<void(std::size_t)>& on_refusal = {},
+[[nodiscard]] queue_outcome place_all(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue,
+                                      pod_id first_id, const std::function<void(std::size_t)>& on_refusal = {},
                                       const stop_signal& stop = {});
 
 } // namespace vgpuops::whatif
