@@ -17,7 +17,7 @@ namespace {
 
 namespace explaining = vgpualloc::explaining;
 
-struct options {
+struct catalog_options {
     std::string kind; ///< mig, ascend, power, or empty: all
     std::string name; ///< of a model or chip; empty: all
     std::vector<std::string> files;
@@ -25,7 +25,8 @@ struct options {
 };
 
 /// Leaves of the catalog what was asked for. Sources are kept: the entries name them.
-[[nodiscard]] vgpualloc::hardware_catalog chosen_part(vgpualloc::hardware_catalog catalog, const options& chosen) {
+[[nodiscard]] vgpualloc::hardware_catalog chosen_part(vgpualloc::hardware_catalog catalog,
+                                                      const catalog_options& chosen) {
     if (!chosen.kind.empty() && chosen.kind != "mig") catalog.mig = {};
     if (!chosen.kind.empty() && chosen.kind != "ascend") catalog.ascend = {};
     if (!chosen.kind.empty() && chosen.kind != "power") catalog.power = {};
@@ -51,7 +52,7 @@ struct options {
     return catalog;
 }
 
-void print(const vgpualloc::hardware_catalog& part, const options& chosen) {
+void print(const vgpualloc::hardware_catalog& part, const catalog_options& chosen) {
     const bool one = !chosen.name.empty();
     if (chosen.json) {
         fmt::print("{}", explaining::catalog_file(part));
@@ -71,7 +72,7 @@ void print(const vgpualloc::hardware_catalog& part, const options& chosen) {
     }
 }
 
-void run(const options& chosen) {
+void run(const catalog_options& chosen) {
     std::vector<named_input> inputs;
     add_inputs(inputs, "--file", chosen.files);
     read_stdin_once(inputs);
@@ -82,7 +83,7 @@ void run(const options& chosen) {
 } // namespace
 
 void add_catalog(CLI::App& app) {
-    auto chosen = std::make_shared<options>();
+    auto chosen = std::make_shared<catalog_options>();
     CLI::App* command = app.add_subcommand(
         "catalog", "Show GPUs with MIG and Ascend NPUs: profiles, placements, templates; and what boards draw");
     command->add_option("KIND", chosen->kind, "mig, ascend or power; default: all")

@@ -25,7 +25,7 @@ namespace {
 using vgpuconformance::event_difference;
 using vgpuconformance::explanation;
 
-struct options {
+struct conformance_options {
     std::string implementation;
     std::vector<std::string> files;
     std::size_t show = 5;
@@ -44,7 +44,7 @@ std::string in_one_line(const event_difference& difference) {
 }
 
 /// What became of all events together.
-struct totals {
+struct conformance_totals {
     std::int64_t passed = 0;
     std::int64_t failed = 0;
     std::int64_t as_without_quirks = 0;
@@ -56,8 +56,8 @@ struct totals {
     [[nodiscard]] std::int64_t equal() const { return passed - explained; }
 };
 
-totals totals_of(const std::vector<file_result>& files) {
-    totals all;
+conformance_totals totals_of(const std::vector<file_result>& files) {
+    conformance_totals all;
     const auto& names = vgpualloc::compat::volcano::quirk_names;
     for (const file_result& file : files) {
         all.passed += file.result.passed;
@@ -90,7 +90,7 @@ void print_table(const std::vector<file_result>& files, std::size_t show) {
 }
 
 /// "N equal, M explained (Q1 a, Q2 b), K unexplained"; an event that several quirks explain together counts for each.
-std::string attribution(const totals& all) {
+std::string attribution(const conformance_totals& all) {
     std::vector<std::string> parts;
     for (const auto& [quirk, count] : all.by_quirk) {
         parts.push_back(fmt::format("{} {}", vgpualloc::compat::volcano::quirk_names[quirk], count));
@@ -122,7 +122,7 @@ document differences_document(const std::vector<event_difference>& differences, 
 }
 
 /// What the lines of text say of native, number by number.
-void add_attribution(document& to, const totals& all) {
+void add_attribution(document& to, const conformance_totals& all) {
     document quirks = document::map();
     for (const auto& [quirk, count] : all.by_quirk) {
         quirks[vgpualloc::compat::volcano::quirk_names[quirk]] = count;
@@ -136,7 +136,7 @@ void add_attribution(document& to, const totals& all) {
     to["decided_as_without_quirks"] = all.as_without_quirks;
 }
 
-void print_json(const std::vector<file_result>& files, const totals& all, bool natively) {
+void print_json(const std::vector<file_result>& files, const conformance_totals& all, bool natively) {
     document file_list = document::list();
     for (const file_result& file : files) {
         document entry = document::map({{"path", file.path},
@@ -159,7 +159,7 @@ void print_decisions(const std::vector<std::string>& files) {
     fmt::print("{}", all);
 }
 
-void run(const options& chosen) {
+void run(const conformance_options& chosen) {
     const auto known = vgpuconformance::implementations();
     if (std::ranges::find(known, chosen.implementation) == known.end()) {
         end_with(bad_value(error_code::unknown_name, "", chosen.implementation,
@@ -180,7 +180,7 @@ void run(const options& chosen) {
         files.push_back(
             {.path = path, .result = or_end(vgpuconformance::replay_recording(path, chosen.implementation))});
     }
-    const totals all = totals_of(files);
+    const conformance_totals all = totals_of(files);
     const bool natively = chosen.implementation == "native";
     if (chosen.json) {
         print_json(files, all, natively);
@@ -199,7 +199,7 @@ void run(const options& chosen) {
 } // namespace
 
 void add_conformance(CLI::App& app) {
-    auto chosen = std::make_shared<options>();
+    auto chosen = std::make_shared<conformance_options>();
     CLI::App* command = app.add_subcommand("conformance", "Replay recorded decisions of other systems and compare");
     command->add_option("FILE", chosen->files, "Recordings, JSON lines (docs/formats.md); - is standard input")
         ->type_name("")

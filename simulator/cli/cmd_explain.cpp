@@ -17,12 +17,12 @@ namespace vgpusim::cli {
 
 namespace {
 
-struct options {
+struct explain_options {
     vgpufacade::explain_question asked;
     bool json = false;
 };
 
-void run(const options& chosen) {
+void run(const explain_options& chosen) {
     const vgpufacade::explain_question& asked = chosen.asked;
     std::vector<named_input> inputs;
     add_inputs(inputs, "CLUSTER", asked.cluster);
@@ -41,7 +41,7 @@ void run(const options& chosen) {
 } // namespace
 
 void add_explain(CLI::App& app) {
-    auto chosen = std::make_shared<options>();
+    auto chosen = std::make_shared<explain_options>();
     CLI::App* command = app.add_subcommand(
         "explain", "Tell why a pod goes where it goes in a cluster: every node's answer, scores, devices, the choice");
     command

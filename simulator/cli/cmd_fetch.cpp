@@ -30,7 +30,7 @@ using vgpufetch::fetched_file;
 using vgpufetch::public_file;
 using vgpufetch::public_trace;
 
-struct options {
+struct fetch_options {
     std::string trace; // empty: list the known ones
     std::string folder;
     std::string list_path; // empty: the list in the binary
@@ -142,7 +142,7 @@ template <class Named>
                  .at("fetch"));
 }
 
-[[nodiscard]] std::vector<public_trace> read_list(const options& chosen) {
+[[nodiscard]] std::vector<public_trace> read_list(const fetch_options& chosen) {
     if (chosen.list_path.empty()) {
         return or_end(vgpufetch::parse_trace_list(vgpufetch::built_in_trace_list(), "public.json"));
     }
@@ -175,7 +175,7 @@ void print_results(const std::string& trace, const std::string& folder, const st
     print(document::map({{"trace", trace}, {"folder", folder}, {"files", files}}));
 }
 
-void run_fetch(const options& chosen) {
+void run_fetch(const fetch_options& chosen) {
     const auto traces = read_list(chosen);
     if (chosen.trace.empty()) {
         if (!chosen.file_names.empty()) {
@@ -215,7 +215,7 @@ void run_fetch(const options& chosen) {
 } // namespace
 
 void add_fetch(CLI::App& app) {
-    const auto chosen = std::make_shared<options>();
+    const auto chosen = std::make_shared<fetch_options>();
     CLI::App* command = app.add_subcommand("fetch", "Download a public trace, or list those known");
     command->add_option("NAME", chosen->trace, "The trace to download; without it the known traces are listed")
         ->type_name("");

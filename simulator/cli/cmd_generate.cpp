@@ -23,22 +23,22 @@ namespace {
 
 using vgputraces::drawn_trace;
 
-struct options {
+struct generate_options {
     std::string model_path;
     std::string folder;
     vgputraces::generate_options draw;
     bool json = false;
 };
 
-struct totals {
+struct generate_totals {
     std::int64_t gpus = 0;
     std::int64_t classes = 0;
     std::int64_t classes_drawn = 0;
     double requested_ratio = 0; ///< of all GPUs; 0 if the cluster has none
 };
 
-[[nodiscard]] totals totals_of(const drawn_trace& trace) {
-    totals sum;
+[[nodiscard]] generate_totals totals_of(const drawn_trace& trace) {
+    generate_totals sum;
     for (const auto& node : trace.nodes) sum.gpus += node.gpu_count;
     sum.classes = std::ssize(trace.pods_per_class);
     for (const auto pods : trace.pods_per_class) sum.classes_drawn += pods > 0 ? 1 : 0;
@@ -47,8 +47,8 @@ struct totals {
     return sum;
 }
 
-void print_summary(const drawn_trace& trace, const options& chosen) {
-    const totals sum = totals_of(trace);
+void print_summary(const drawn_trace& trace, const generate_options& chosen) {
+    const generate_totals sum = totals_of(trace);
     fmt::print("nodes           {}\n", trace.nodes.size());
     fmt::print("GPUs            {}\n", sum.gpus);
     fmt::print("pods            {}\n", trace.pods.size());
@@ -64,8 +64,8 @@ void print_summary(const drawn_trace& trace, const options& chosen) {
     fmt::print("written         {}/{{nodes.csv,pods.csv,model.json}}\n", printable(chosen.folder));
 }
 
-void print_json(const drawn_trace& trace, const options& chosen) {
-    const totals sum = totals_of(trace);
+void print_json(const drawn_trace& trace, const generate_options& chosen) {
+    const generate_totals sum = totals_of(trace);
     document root;
     root["nodes"] = trace.nodes.size();
     root["gpus"] = sum.gpus;
@@ -85,7 +85,7 @@ void print_json(const drawn_trace& trace, const options& chosen) {
 
 constexpr const char* workload_files[] = {"nodes.json", "classes.yaml", "arrivals.csv", "model.json"};
 
-void print_workload(const vgputraces::generated_workload& workload, const options& chosen) {
+void print_workload(const vgputraces::generated_workload& workload, const generate_options& chosen) {
     const auto drawn = std::ranges::count_if(workload.rows_per_class, [](std::int64_t rows) { return rows > 0; });
     const std::int64_t last_s = workload.last_arrival.count() / ticks_per_second.count();
     if (!chosen.json) {
@@ -109,7 +109,7 @@ void print_workload(const vgputraces::generated_workload& workload, const option
 }
 
 /// A workload of Kubernetes objects.
-void run_workload(const options& chosen, std::string_view model) {
+void run_workload(const generate_options& chosen, std::string_view model) {
     or_end(vgpuformats::keep_inputs(chosen.folder, {std::begin(workload_files), std::end(workload_files)},
                                     {chosen.model_path}));
     const auto streamed = or_end(vgputraces::stream_workload(model, chosen.model_path, chosen.draw));
@@ -121,7 +121,7 @@ void run_workload(const options& chosen, std::string_view model) {
     print_workload(workload, chosen);
 }
 
-void run(const options& chosen) {
+void run(const generate_options& chosen) {
     const auto input = or_end(vgpuformats::read_input(chosen.model_path));
     if (vgputraces::is_workload_model(input.text)) return run_workload(chosen, input.text);
     const auto model = or_end(vgputraces::parse_trace_model(input.text, chosen.model_path));
@@ -140,7 +140,7 @@ void run(const options& chosen) {
 } // namespace
 
 void add_generate(CLI::App& app) {
-    auto chosen = std::make_shared<options>();
+    auto chosen = std::make_shared<generate_options>();
     CLI::App* command = app.add_subcommand(
         "generate",
         "Make a synthetic cluster and workload: openb lists, or Kubernetes objects and a table of arrivals");

@@ -17,7 +17,7 @@ namespace vgpusim::cli {
 
 namespace {
 
-struct options {
+struct plan_options {
     vgpufacade::plan_question question;
     double downtime_s = -1.0;
     double move_s = 0.0;
@@ -25,7 +25,7 @@ struct options {
     bool json = false;
 };
 
-vgpuops::whatif::moves_answer answer_for(const options& chosen) {
+vgpuops::whatif::moves_answer answer_for(const plan_options& chosen) {
     vgpufacade::plan_question question = chosen.question;
     std::vector<named_input> inputs;
     add_inputs(inputs, "CLUSTER", question.cluster);
@@ -38,7 +38,7 @@ vgpuops::whatif::moves_answer answer_for(const options& chosen) {
     return or_end(vgpufacade::plan_moves(std::move(question), files_here()));
 }
 
-void run(const options& chosen) {
+void run(const plan_options& chosen) {
     const auto answered = answer_for(chosen);
     fmt::print("{}", chosen.json ? vgpuops::whatif::moves_json(answered) : vgpuops::whatif::moves_text(answered));
 }
@@ -52,7 +52,7 @@ void add_which_pods(CLI::App& command, vgpualloc::kube::mobility& movable, std::
                      "Pods that no controller makes again when they are deleted may move as well");
 }
 
-void add_costs(CLI::App& command, options& chosen) {
+void add_costs(CLI::App& command, plan_options& chosen) {
     const auto to_seconds = [](ticks time) {
         return static_cast<double>(time.count()) / static_cast<double>(ticks_per_second.count());
     };
@@ -86,7 +86,7 @@ void add_costs(CLI::App& command, options& chosen) {
 } // namespace
 
 void add_plan(CLI::App& app) {
-    auto chosen = std::make_shared<options>();
+    auto chosen = std::make_shared<plan_options>();
     CLI::App* command = app.add_subcommand(
         "plan", "Plan which pods of a cluster move so that a pod fits, or so that devices or nodes become empty");
     add_cluster(*command, chosen->question.cluster);

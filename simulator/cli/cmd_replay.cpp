@@ -18,7 +18,7 @@ namespace vgpusim::cli {
 
 namespace {
 
-struct options {
+struct replay_options {
     std::string log;
     std::optional<std::string> policy;
     std::optional<std::string> device_policy;
@@ -37,7 +37,7 @@ struct options {
     }
 };
 
-vgpuops::decisions::option_changes read_changes(const options& chosen) {
+vgpuops::decisions::option_changes read_changes(const replay_options& chosen) {
     vgpuops::decisions::option_changes changes;
     changes.names = {
         .catalog = chosen.catalog, .device_config = chosen.device_config, .scheduler_config = chosen.scheduler_config};
@@ -51,14 +51,14 @@ vgpuops::decisions::option_changes read_changes(const options& chosen) {
     return changes;
 }
 
-vgpuops::decisions::replay_answer replay(const options& chosen) {
+vgpuops::decisions::replay_answer replay(const replay_options& chosen) {
     read_stdin_once(chosen.inputs());
     const auto changes = read_changes(chosen);
     const auto log = or_end(vgpuformats::read_input(chosen.log, {.bytes_max = vgpuformats::list_bytes_max}));
     return or_end(vgpuops::decisions::replay_log(log.name, log.text, changes));
 }
 
-void run(const options& chosen) {
+void run(const replay_options& chosen) {
     const auto answered = replay(chosen);
     const std::string text = answer_text(answered);
     const std::string json = answer_json(answered);
@@ -77,7 +77,7 @@ void run(const options& chosen) {
 } // namespace
 
 void add_replay(CLI::App& app) {
-    auto chosen = std::make_shared<options>();
+    auto chosen = std::make_shared<replay_options>();
     CLI::App* command = app.add_subcommand(
         "replay", "Run the decision log of a live scheduler again: does the core decide the same, or what would other "
                   "options have done");

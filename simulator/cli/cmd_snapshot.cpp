@@ -25,7 +25,7 @@ namespace {
 
 namespace kube = vgpualloc::kube;
 
-struct options {
+struct snapshot_options {
     std::vector<std::string> cluster;
     dialect_files dialects;
     std::string out;
@@ -90,7 +90,7 @@ expected<document> checked_list(const cluster_texts& objects, const kube::snapsh
     return nameless;
 }
 
-void write_snapshot(const options& chosen, const std::string& text) {
+void write_snapshot(const snapshot_options& chosen, const std::string& text) {
     const std::filesystem::path path{chosen.out};
     const std::string folder = path.has_parent_path() ? path.parent_path().string() : std::string{"."};
     const std::string name = path.filename().string();
@@ -98,7 +98,7 @@ void write_snapshot(const options& chosen, const std::string& text) {
     or_end(vgpuformats::write_files(folder, {{.name = name, .content = text}}));
 }
 
-void run(const options& chosen) {
+void run(const snapshot_options& chosen) {
     read_stdin_once(chosen.inputs());
     const bool is_stream = chosen.out == vgpuformats::standard_input;
     if (is_stream || (!chosen.out.empty() && std::filesystem::path{chosen.out}.filename().empty())) {
@@ -123,7 +123,7 @@ void run(const options& chosen) {
 } // namespace
 
 void add_snapshot(CLI::App& app) {
-    auto chosen = std::make_shared<options>();
+    auto chosen = std::make_shared<snapshot_options>();
     CLI::App* command = app.add_subcommand(
         "snapshot", "Keep a cluster as one file, and tell whether its ledger is what the annotations say");
     command

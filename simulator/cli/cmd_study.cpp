@@ -26,7 +26,7 @@ namespace vgpusim::cli {
 
 namespace {
 
-struct options {
+struct study_options {
     std::shared_ptr<run_flags> run = std::make_shared<run_flags>();
     std::vector<std::string> policies;
     std::vector<std::string> pods;
@@ -52,7 +52,7 @@ void choose_policies(const std::vector<std::string>& names, study_lists& lists) 
 }
 
 /// The scenario, which flags override: lists that flags name are taken instead of those of the scenario.
-experiment plan_of(const options& chosen) {
+experiment plan_of(const study_options& chosen) {
     scenario read;
     if (!chosen.run->scenario.empty()) read = or_end(read_scenario(chosen.run->scenario, files_here()));
     if (!read.baseline.empty()) {
@@ -113,13 +113,14 @@ void print_table(const experiment& study, const loss_results& results) {
 
 const std::vector<std::string> study_names{study_table_name, study_summary_name};
 
-experiment_control control_of(const options& chosen, const experiment& study) {
+experiment_control control_of(const study_options& chosen, const experiment& study) {
     return {.jobs = chosen.several.jobs, .tell = progress_bar("study", study.runs(), "runs")};
 }
 
 /// Writes both files, and prints the one or a table.
 template <class Results>
-void write_study(const options& chosen, const experiment& study, const Results& results, const named_texts& files) {
+void write_study(const study_options& chosen, const experiment& study, const Results& results,
+                 const named_texts& files) {
     const std::string& folder = study.run.out;
     write_texts(folder, files);
     if (chosen.run->json) {
@@ -133,7 +134,7 @@ void write_study(const options& chosen, const experiment& study, const Results& 
 }
 
 /// Replays openb lists.
-void run_load_study(const options& chosen, const experiment& plan) {
+void run_load_study(const study_options& chosen, const experiment& plan) {
     const auto study = or_end(check_study(plan.run, plan.lists));
     const auto inputs = or_end(read_study(study, files_here()));
     const loaded_input lists{.input = {}, .files = inputs.files, .warnings = inputs.warnings};
@@ -161,7 +162,7 @@ std::vector<std::string> values_of(const experiment& study) {
 }
 
 /// Replays workload models.
-void run_loss_study_of(const options& chosen, const experiment& plan) {
+void run_loss_study_of(const study_options& chosen, const experiment& plan) {
     const auto study = or_end(check_loss_study(plan.run, plan.lists));
     loaded_input read;
     for (const std::string& model : study.lists.pods) read.files.push_back({.path = model, .sha256 = {}});
@@ -177,7 +178,7 @@ void run_loss_study_of(const options& chosen, const experiment& plan) {
         {{study_table_name, loss_study_csv(study, results)}, {study_summary_name, loss_study_json(study, results)}});
 }
 
-void run_the_study(const options& chosen) {
+void run_the_study(const study_options& chosen) {
     const experiment plan = plan_of(chosen);
     return plan.run.format == model_format ? run_loss_study_of(chosen, plan) : run_load_study(chosen, plan);
 }
@@ -185,7 +186,7 @@ void run_the_study(const options& chosen) {
 } // namespace
 
 void add_study(CLI::App& app) {
-    auto chosen = std::make_shared<options>();
+    auto chosen = std::make_shared<study_options>();
     CLI::App* command = app.add_subcommand("study", "Replay openb pod lists (docs/fgd-study.md) or workload models at "
                                                     "several loads (docs/mig.md) under policies and "
                                                     "seeds");

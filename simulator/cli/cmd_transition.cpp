@@ -22,7 +22,7 @@ namespace {
 namespace plan = vgpualloc::plan;
 namespace transitions = vgpuops::transitions;
 
-struct options {
+struct transition_options {
     std::string model;
     plan::transition_state state;
     plan::transition_request request;
@@ -36,7 +36,7 @@ struct options {
 
 constexpr double seconds_max = 1'000'000;
 
-[[nodiscard]] plan::mig_step_costs costs_in(const options& chosen) {
+[[nodiscard]] plan::mig_step_costs costs_in(const transition_options& chosen) {
     plan::mig_step_costs costs = chosen.costs;
     for (const auto& [option, given, cost] :
          {std::tuple{"--create-seconds", chosen.create_seconds, &costs.create},
@@ -52,7 +52,7 @@ constexpr double seconds_max = 1'000'000;
     return costs;
 }
 
-void run(const options& chosen) {
+void run(const transition_options& chosen) {
     if (chosen.request.want.empty() && chosen.request.group.empty()) {
         end_with(bad_value(error_code::missing, "--want", "", "a profile, or --want-group"));
     }
@@ -71,7 +71,7 @@ void run(const options& chosen) {
                                  : transitions::plan_text(planner.states(), live, chosen.request, planned));
 }
 
-void add_costs(CLI::App& command, options& chosen) {
+void add_costs(CLI::App& command, transition_options& chosen) {
     const auto add = [&](const char* name, double& to, ticks preset, const char* help) {
         to = seconds_of(preset);
         command.add_option(name, to, help)->type_name("NUMBER")->capture_default_str();
@@ -89,7 +89,7 @@ void add_costs(CLI::App& command, options& chosen) {
 } // namespace
 
 void add_transition(CLI::App& app) {
-    auto chosen = std::make_shared<options>();
+    auto chosen = std::make_shared<transition_options>();
     CLI::App* command = app.add_subcommand(
         "transition", "Plan how a MIG GPU comes to a free instance of a profile: what to destroy, create and move");
     command->add_option("MODEL", chosen->model, "A model by name, card type, PCI id or what the driver prints")

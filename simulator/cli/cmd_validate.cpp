@@ -15,12 +15,12 @@ namespace vgpusim::cli {
 
 namespace {
 
-struct options {
+struct validate_options {
     vgpufacade::validate_question question;
     bool json = false;
 };
 
-void run(const options& chosen) {
+void run(const validate_options& chosen) {
     const vgpufacade::validate_question& question = chosen.question;
     std::vector<named_input> inputs;
     add_inputs(inputs, "FILE", question.files);
@@ -43,7 +43,7 @@ void run(const options& chosen) {
 } // namespace
 
 void add_validate(CLI::App& app) {
-    auto chosen = std::make_shared<options>();
+    auto chosen = std::make_shared<validate_options>();
     CLI::App* command = app.add_subcommand(
         "validate",
         "Check Kubernetes manifests, and configurations of devices and scheduler: which dialect each object "

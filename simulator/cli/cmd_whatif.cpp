@@ -19,7 +19,7 @@ namespace vgpusim::cli {
 
 namespace {
 
-struct options {
+struct whatif_options {
     vgpufacade::whatif_question question;
     std::string out;
     bool json = false;
@@ -34,7 +34,7 @@ struct options {
     }
 };
 
-void run(const options& chosen) {
+void run(const whatif_options& chosen) {
     read_stdin_once(chosen.inputs());
     const auto answered = or_end(vgpufacade::whatif(chosen.question, files_here()));
     // Of a million pods each of the two is large, and JSON is a tree before it is a text.
@@ -54,7 +54,7 @@ void run(const options& chosen) {
 } // namespace
 
 void add_whatif(CLI::App& app) {
-    auto chosen = std::make_shared<options>();
+    auto chosen = std::make_shared<whatif_options>();
     CLI::App* command = app.add_subcommand(
         "whatif", "Tell what would become of a cluster: other nodes, failures, drains, more pods, another policy");
     add_cluster(*command, chosen->question.cluster);
