@@ -8,3 +8,7 @@ set(vgpualloc_sees_operate kubernetes plan)
 set(vgpualloc_sees_compat kubernetes)
 set(vgpualloc_sees_c_api compat operate)
 set(vgpualloc_sees_vgpualloc c_api plan)
+# Above them, for who asks for one by name: questions about a living cluster, and simulations. Neither is part of vgpualloc::vgpualloc.
+set(vgpualloc_upper_layers operations facade)
+set(vgpualloc_sees_operations compat plan)
+set(vgpualloc_sees_facade operations)

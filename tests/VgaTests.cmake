@@ -1,4 +1,4 @@
-# How programs of tests are made, also those of one layer alone (tests/consumer/layer_tests).
+# How programs of tests are made.
 # What the files of a program have in common, GoogleTest above all, is then compiled once for several of them.
 option(VGA_UNITY_TESTS "Compile several files of a test program as one" ON)
 
@@ -41,45 +41,4 @@ function(vga_add_tests name)
     set_tests_properties(${test} PROPERTIES LABELS "${ARG_LABELS}" COST ${ARG_SHARDS}
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard_index};${ARG_ENVIRONMENT}")
   endforeach()
-endfunction()
-
-# The folders of unit tests by layer of the library. Each folder is a program, which links its layer and those that this one sees.
-set(vgpualloc_tests_core core model catalog mode packing policy alloc local metrics verify)
-set(vgpualloc_tests_text catalog_text)
-set(vgpualloc_tests_plan plan)
-set(vgpualloc_tests_kubernetes dialect kube explain live requirements)
-set(vgpualloc_tests_operate operate)
-set(vgpualloc_tests_compat compat)
-
-# vga_unit_module(<folder> <libraries>...): one program per folder of tests/unit, its sources every *_test.cpp of it, and examples
-# of the docs.
-function(vga_unit_module module)
-  set(folder ${VGA_ROOT}/tests/unit)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/${module}/*_test.cpp ${folder}/${module}/example/*.cpp)
-  if(sources)
-    vga_add_tests(unit_${module} LABELS unit LIBRARIES ${ARGN} SOURCES ${sources})
-    target_include_directories(unit_${module} PRIVATE ${folder})
-  endif()
-endfunction()
-
-# vga_unit_layer(<layer>): the tests of one layer. They see its private headers and those of the layers below it.
-include(${VGA_ROOT}/cmake/layers.cmake)
-function(vga_private_headers_of layer result)
-  set(folders ${VGA_ROOT}/libvgpualloc/${layer}/src)
-  foreach(lower IN LISTS vgpualloc_sees_${layer})
-    vga_private_headers_of(${lower} below)
-    list(APPEND folders ${below})
-  endforeach()
-  list(REMOVE_DUPLICATES folders)
-  set(${result} ${folders} PARENT_SCOPE)
-endfunction()
-function(vga_unit_layer layer)
-  vga_private_headers_of(${layer} folders)
-  foreach(module IN LISTS vgpualloc_tests_${layer})
-    vga_unit_module(${module} vgpualloc::${layer})
-    target_include_directories(unit_${module} PRIVATE ${folders})
-  endforeach()
-  if(TARGET unit_dialect)
-    target_link_libraries(unit_dialect PRIVATE nlohmann_json::nlohmann_json) # recorded annotations
-  endif()
 endfunction()

@@ -52,7 +52,7 @@ class TutorialTest(CliTest):
         self.assertEqual(sum(command[:2] == ["cmake", "--build"] for command in commands), 2)
         self.assertIn(["cmake", "--preset", "debug"], commands)
         self.assertIn("unit_policy", block)
-        modules = (SOURCE / "tests" / "VgaTests.cmake").read_text()
+        modules = (SOURCE / "tests" / "unit_layers.cmake").read_text()
         self.assertRegex(modules, r"set\(vgpualloc_tests_core [^)]*\bpolicy\b")
         for preset in re.findall(r"--preset (\w+)", section):
             self.assertIn(preset, presets)

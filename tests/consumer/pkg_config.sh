@@ -14,3 +14,7 @@ case " $(PKG_CONFIG_PATH=$3.moved${folder#"$1"} pkg-config --cflags vgpualloc) "
 esac
 "${CC:-cc}" -std=c11 -Wall -Wextra -Wpedantic -Werror "$2" "${flags[@]}" -o "$3"
 "$3"
+# And with the shared library, which needs nothing beside it.
+read -ra flags <<<"$(pkg-config --cflags --libs vgpualloc_c)"
+"${CC:-cc}" -std=c11 "$2" "${flags[@]}" "-Wl,-rpath,$(pkg-config --variable=libdir vgpualloc_c)" -o "$3.shared"
+"$3.shared"

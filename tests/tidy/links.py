@@ -13,10 +13,9 @@ TARGETS = {
     "vgpualloc_solver": ["solver"], "vgpualloc::solver": ["solver"],
     "vgpualloc::vgpualloc": ["umbrella"],
     "vgpualloc_c": ["c_api"], "vgpualloc::c": ["c_api"],
-    "vgpuformats": ["formats"], "vgputraces": ["traces"], "vgpufetch": ["fetch"], "vgpureport": ["report"],
-    "vgpuconformance": ["conformance"], "vgpuops": ["operations"],
-    "vgpusim_base": SIMULATOR, "vgpusim_solver": ["study"], "vgpusim_core": SIMULATOR,
-    "vgpufacade_base": ["facade"], "vgpufacade": ["facade"],
+    "vgpuformats": ["formats"], "vgpualloc::formats": ["formats"], "vgputraces": ["traces"], "vgpufetch": ["fetch"],
+    "vgpureport": ["report"], "vgpuconformance": ["conformance"], "vgpuops": ["operations"], "vgpualloc::operations": ["operations"],
+    "vgpusim_solver": ["study"], "vgpusim_core": SIMULATOR, "vgpufacade": ["facade"],
     "vgpusim": ["cli"], "vgpusim_without_extras": ["cli"],
 }
 NOT_PARTS = {"vgpualloc", "vgpualloc_internals", "vgpualloc_highs"}  # the umbrella itself, tests, a third party's library
