@@ -56,7 +56,7 @@ func readFlags(arguments []string, out io.Writer) (*flagValues, error) {
 		"profiles of kube-scheduler that ask here, as pods name them in spec.schedulerName; may be repeated")
 	flags.StringVar(&settings.DecisionLog, "decision-log", "", "file to which decisions are appended, for vgpusim replay")
 	logLimit := flags.Uint32("decision-log-max-mib", decisionlog.LimitMiB,
-		"length of that file from which on it becomes FILE.1, in place of the one of that name, and begins anew; 0: it grows without limit")
+		"size at which that file is renamed to FILE.1, which it replaces, and a new one begins; 0: it grows without limit")
 	version := flags.Bool("version", false, "print the version of the library and end")
 	verbosity := flag.NewFlagSet("", flag.ContinueOnError) // klog's flag for it alone
 	klog.InitFlags(verbosity)

@@ -25,10 +25,10 @@ std::string offered_load_words(const run_record& record) {
     std::string text;
     const auto span = (record.last_arrival - record.first_arrival).count() / vgpualloc::ticks_per_second.count();
     text += fmt::format(
-        "offered load   {:.4f} of all GPUs in the {} s of arrivals: arrival rate x duration x GPUs asked for\n",
+        "offered load   {:.4f} of all GPUs in the {} s of arrivals: arrival rate x duration x GPUs requested\n",
         *record.offered_load, span);
     if (record.config.tune > 0.0) {
-        text += fmt::format("tune           {} times all GPUs are asked for, which is no load where pods leave\n",
+        text += fmt::format("tune           pods request {} times all GPUs; where pods leave, this is not the load\n",
                             record.config.tune);
     }
     return text;
@@ -67,9 +67,8 @@ std::string text_of(const run_record& record, const loaded_input& loaded, const 
     text += fmt::format("pods           {} arrived, {} placed, {} failed{}\n", rows.arrived, rows.placed, rows.failed,
                         record.has_queue ? fmt::format(", {} still waiting", rows.waiting) : "");
     if (record.has_queue) add_waits(text, queue_figures_of(record, loaded.input).all);
-    text += fmt::format("served         {:.2f} % of {} GPUs were asked for by running pods{}{}\n",
-                        100.0 * figures.served_ratio, record.gpus, leave ? ", on average" : "",
-                        served_parts_in_words(figures));
+    text += fmt::format("served         running pods requested {:.2f} % of {} GPUs{}{}\n", 100.0 * figures.served_ratio,
+                        record.gpus, leave ? ", on average" : "", served_parts_in_words(figures));
     if (leave) {
         text += fmt::format(
             "allocation     {:.2f} % of {} GPUs on average, {:.2f} % at the peak, {:.2f} % on average until the last "

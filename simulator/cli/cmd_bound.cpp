@@ -86,7 +86,7 @@ void add_bound(CLI::App& app) {
     command
         ->add_option_function<std::string>(
             "--policy", [flags](const std::string& value) { flags->run->keyed.emplace_back("policy", value); },
-            "Run this policy: how near it comes, and a bound for all that place as many pods as it does before its "
+            "Run this policy: how close it comes, and a bound for all policies that place the same pods before the "
             "first failure")
         ->type_name("POLICY");
     command

@@ -59,7 +59,7 @@ void add_explain(CLI::App& app) {
                "without it as HAMi ranks for its pods, fgd for others");
     add_filled(*command, "--device-policy", chosen->asked.explain.device_policy, "POLICY",
                "Policy for the choice of devices on a node; default: that of --scheduler-config, or --policy");
-    add_seed(*command, "For policies that draw", [chosen](std::uint64_t seed) {
+    add_seed(*command, "Random seed of randomised policies", [chosen](std::uint64_t seed) {
         chosen->asked.explain.seed = seed;
     })->default_str(std::to_string(default_seed));
     add_dialect_files(*command, chosen->asked.dialects);

@@ -55,7 +55,7 @@ void print_summary(const drawn_trace& trace, const generate_options& chosen) {
     // What is asked for is no load where pods leave: how long they stay is not in it.
     fmt::print("requests        {:.4f} times all GPUs, if all pods stayed\n", sum.requested_ratio);
     if (trace.offered_load) {
-        fmt::print("offered load    {:.4f} of all GPUs: arrival rate x duration x GPUs asked for\n",
+        fmt::print("offered load    {:.4f} of all GPUs: arrival rate x duration x GPUs requested\n",
                    *trace.offered_load);
     }
     fmt::print("classes         {} drawn of {}\n", sum.classes_drawn, sum.classes);
@@ -167,7 +167,7 @@ void add_generate(CLI::App& app) {
     command
         ->add_option(
             "--offered-load", chosen->draw.offered_load,
-            "Set the interval between arrivals so that arrival rate x duration x GPUs asked for is this multiple "
+            "Set the interval between arrivals so that arrival rate x duration x GPUs requested is this multiple "
             "of all GPUs")
         ->type_name("NUMBER");
     command->add_flag("--json", chosen->json, "Print the summary as JSON");

@@ -87,9 +87,9 @@ void add_replay(CLI::App& app) {
         ->type_name("LOG")
         ->required();
     add_filled(*command, "--policy", chosen->policy, "POLICY",
-               "Instead of the log's policy (vgpusim policies). This or one of the four below: pods go where it "
-               "has them go; without any, what the core decides is compared with the log, and the exit code is "
-               "1 if something differs");
+               "Instead of the log's policy (vgpusim policies). With this or one of the next four options, pods are "
+               "placed by the new options; without them, decisions are compared with the log, and the exit code is "
+               "1 if one differs");
     add_filled(*command, "--device-policy", chosen->device_policy, "POLICY",
                "Instead of the log's policy for devices of a node");
     add_filled(*command, "--catalog", chosen->catalog, "FILE", "Instead of the log's catalog file");

@@ -124,8 +124,8 @@ void run(const snapshot_options& chosen) {
 
 void add_snapshot(CLI::App& app) {
     auto chosen = std::make_shared<snapshot_options>();
-    CLI::App* command = app.add_subcommand(
-        "snapshot", "Keep a cluster as one file, and tell whether its ledger is what the annotations say");
+    CLI::App* command =
+        app.add_subcommand("snapshot", "Write a cluster to one file, and check the ledger against the annotations");
     command
         ->add_option("CLUSTER", chosen->cluster,
                      "Nodes, pods and ConfigMaps, YAML or JSON, as kubectl get nodes,pods,configmaps -A -o json prints "

@@ -66,13 +66,13 @@ void add_whatif(CLI::App& app) {
         ->add_option("--device-policy", asked.device_policy,
                      "Policy that ranks the devices of a node. Default: that of --policy")
         ->type_name("POLICY");
-    add_seed(*command, "For policies that draw", [chosen](std::uint64_t seed) {
+    add_seed(*command, "Random seed of randomised policies", [chosen](std::uint64_t seed) {
         chosen->question.asked.seed = seed;
     })->default_str(std::to_string(default_seed));
     add_repeatable(*command, "--add-nodes", chosen->question.add_nodes, "KIND=N",
                    "Add N nodes like KIND, with nothing on them: a node of the cluster, a template, or devices of the "
-                   "catalog as MODEL:MODE:DEVICES (A100-40GB:mig:8), :CPU_MILLI:MEMORY_MIB behind it if the host is "
-                   "not to be as large as the cluster's largest; repeatable");
+                   "catalog as MODEL:MODE:DEVICES (A100-40GB:mig:8), and :CPU_MILLI:MEMORY_MIB for the host's size "
+                   "(default: the cluster's largest); repeatable");
     add_repeatable(*command, "--node-template", chosen->question.templates, "FILE",
                    "Node objects that --add-nodes and --find-nodes may name, with their ConfigMaps; repeatable");
     add_repeatable(*command, "--drain", asked.wanted.drained, "NODE",

@@ -147,7 +147,7 @@ void print_warnings(const loaded_input& loaded) {
     if (const std::int64_t requests = loaded.input.requested.uneven_requests(); requests > 0) {
         fmt::print(stderr,
                    "vgpusim: note: {} of {} different requests may get devices of which the largest has more than 1.5 "
-                   "times the mean memory; what they ask for counts by the largest\n",
+                   "times the mean memory; they count as a share of the largest\n",
                    requests, loaded.input.requested.size());
     }
 }

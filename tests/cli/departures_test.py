@@ -122,8 +122,8 @@ class DeparturesTest(CliTest):
         shown = self.run_lists("--departures", "--tune", "1.5", nodes=TWO_GPUS, pods=pods)
         self.assert_done(shown)
         self.assertRegex(shown.stdout, r"(?m)^offered load +\d\.\d{4} of all GPUs in the 20 s of arrivals: arrival rate x "
-                                       r"duration x GPUs asked for$")
-        self.assertRegex(shown.stdout, r"(?m)^tune +1\.5 times all GPUs are asked for, which is no load where pods leave$")
+                                       r"duration x GPUs requested$")
+        self.assertRegex(shown.stdout, r"(?m)^tune +pods request 1\.5 times all GPUs; where pods leave, this is not the load$")
         staying = self.run_lists("--tune", "1.5", nodes=TWO_GPUS, pods=pods)
         self.assertNotIn("load", staying.stdout)
         self.assertNotIn("offered_load", self.summary()["gpu"])

@@ -371,7 +371,7 @@ class NodesTest(CliTest):
             with self.subTest(command=command):
                 done = self.vgpusim(command, file, *flags)
                 self.assert_done(done)
-                self.assertEqual(sum("what it has of the devices" in line for line in done.stdout.splitlines()), 20, done.stdout)
+                self.assertEqual(sum("its devices of node" in line for line in done.stdout.splitlines()), 20, done.stdout)
                 self.assertIn("\n  30 more like these of annotations (--json has all)\n", done.stdout)
                 told = json.loads(self.vgpusim(command, file, *flags, "--json").stdout)
                 self.assertEqual(len(told.get("warnings", told.get("differences"))), 50)
@@ -381,7 +381,7 @@ class NodesTest(CliTest):
         asks = {"volcano.sh/gpu-mem.128Mi": "8"}
         spec = {"schedulerName": "volcano"}
         text = self.text(cce, pod("b", asks, where="n", spec=spec), pod("w", asks, spec=spec))
-        self.assertIn("pod d/b: annotations: what it has of the devices of node n in dialect cce; what it uses of them is not counted",
+        self.assertIn("pod d/b: annotations: its devices of node n in dialect cce; what it uses of them is not counted",
                       text)
 
     def test_cce_is_served_by_volcano_alone(self):  # R114
@@ -425,7 +425,7 @@ class NodesTest(CliTest):
         # Volcano's pods are ranked by the default, which is not Volcano's.
         document = self.explain(volcano_node("v", f"GPU-t,10,81920,{A100},true,hami-core:"), pod("w", VGPU))
         self.assertEqual(document["policy"], "fgd")
-        self.assertIn("(the default; how Volcano ranks is what --scheduler-config says)", document["ranking"])
+        self.assertIn("(the default; --scheduler-config has Volcano's ranking)", document["ranking"])
 
     def test_of_equal_gpus_the_numa_node_decides(self):
         objects = [hami_node("n", ["GPU-0", "GPU-1", "GPU-2"])]

@@ -63,7 +63,7 @@ class ServedTest(CliTest):
     def test_both_sums_are_in_every_output(self):
         flags = self.flags([gpu_node("a", 2)], [pod("m", vgpu(GIB_40 // 2, cores=10))], [("p0", "c0", 0), ("p1", "c0", 1)])
         result = self.vgpusim("run", *flags, "--policy", "binpack", "--out", self.out)
-        self.assertIn("served         50.00 % of 2 GPUs were asked for by running pods (50.00 % of memory, 10.00 % of compute)", result.stdout)
+        self.assertIn("served         running pods requested 50.00 % of 2 GPUs (50.00 % of memory, 10.00 % of compute)", result.stdout)
         last = self.series()[-1]
         self.assertEqual((last["served_milli"], last["served_memory_milli"], last["served_compute_milli"]), ("1000", "1000", "200"))
         _, text = self.compared(flags, "binpack", "spread")

@@ -81,7 +81,7 @@ class Snapshot(CliTest):
                                          on_card("r1", "a", 0, 30000), on_card("lost", "gone", 0, 10),
                                          on_card("odd", "a", 7, 10), pod("mute", vgpu(10), on="a")))
         text = "\n".join(entry["message"] for entry in found["differences"])
-        for expected in ("no more given out than it has", "team/r0 (slice 30000 MiB", "got 'gone'", "GPU-a-7",
+        for expected in ("expected no more than it has", "team/r0 (slice 30000 MiB", "got 'gone'", "GPU-a-7",
                          "pod team/mute: annotations"):
             self.assertIn(expected, text)
         self.assertEqual(found["pods"]["on_unknown_nodes"], 1)

@@ -101,21 +101,20 @@ void add_kind(const answer& answered, std::string& text) {
     } else if (!kind.found.nodes) {
         text += "\n";
         add_line(text,
-                 fmt::format("all do not fit with any number of nodes like {} that was tried; with {} these find no "
-                             "place: {}",
+                 fmt::format("no number of nodes like {} that was tried is enough; with {}, these pods do not fit: {}",
                              kind.kind, kind.found.nodes_max, names(kind.found.most)));
     } else if (*kind.found.nodes == 0) {
         text += "\n";
         add_line(text, fmt::format("no more nodes like {} are needed: all fit", kind.kind));
     } else {
         text += "\n";
-        add_line(text, fmt::format("{} like {} will do; with {}, this policy's pass leaves without a place: {}",
+        add_line(text, fmt::format("{} like {} would be enough; with {}, these pods are not placed: {}",
                                    nodes_words(*kind.found.nodes), kind.kind, *kind.found.nodes - 1,
                                    names(kind.found.one_less)));
     }
     text += "  tried:";
     for (const nodes_try& entry : kind.found.tries) {
-        text += fmt::format(" {} ({} refused)", entry.nodes, entry.refused);
+        text += fmt::format(" {} ({} not placed)", entry.nodes, entry.refused);
     }
     text += "\n";
 }

@@ -44,7 +44,7 @@ void add_headline(const moves_answer& answered, std::string& text) {
         add_line(text, fmt::format("{} can be emptied by {}, of {} that may move{}",
                                    counted(answered.emptied, unit_name(answered)),
                                    counted(std::ssize(answered.moves), "move"), counted(answered.movable, "pod"),
-                                   answered.step_limit ? "; more might, the search came to its limit" : ""));
+                                   answered.step_limit ? "; perhaps more: the search reached its limit of steps" : ""));
         const std::int64_t left = answered.used - answered.emptied;
         add_line(text, fmt::format("{} of {} in use stay so; by {} at least {} {}: {}", left,
                                    counted(answered.used, unit_name(answered)),

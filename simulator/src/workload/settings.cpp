@@ -57,11 +57,11 @@ constexpr auto table_of_settings() {
         number<&run_config::offered_load, multiple>(
             "offered_load", "--offered-load",
             "With --departures: move the arrivals apart or together until arrival rate x duration x GPUs "
-            "asked for is this multiple of all GPUs, 0 = leave as is"),
+            "requested is this multiple of all GPUs, 0 = leave as is"),
         run_setting{.name = "seed",
                     .type = setting_type::whole,
                     .values = "−2^63 to 2^64 − 1; a negative number stands for itself plus 2^64",
-                    .help = "Of the shuffle, the tuning, the node order and policies that draw",
+                    .help = "Random seed of the shuffle, the tuning, the node order and randomised policies",
                     .flag = "--seed",
                     .placeholder = "INTEGER",
                     .set = set_seed,
@@ -88,7 +88,7 @@ constexpr auto table_of_settings() {
                     .set = set_discipline,
                     .get = text_of<&run_config::discipline>},
         choice<&run_config::after_failure, after_failure_words>("after_failure", "requeue or lose",
-                                                                "What becomes of a job that a failure stops"),
+                                                                "What happens to a job that a failure stops"),
         number<&run_config::layout_change_s, seconds>("layout_change_s", "",
                                                       "Seconds that making a MIG instance takes"),
         choice<&run_config::defragment, defragment_words>("defragment", "never, on_loss or periodic",
@@ -99,7 +99,7 @@ constexpr auto table_of_settings() {
                                                          "Moves for one pod that would be lost"),
         number<&run_config::defragment_share, share>("defragment_share", "", "Moves that every pod that starts allows"),
         number<&run_config::move_downtime_s, seconds>("move_downtime_s", "",
-                                                      "Seconds that a pod stands still when it is moved"),
+                                                      "Seconds for which a moved pod does not run"),
         number<&run_config::move_copy_s_per_gib, seconds>(
             "move_copy_s_per_gib", "", "Seconds to copy a GiB of device memory, during which a pod has both places"),
         input<&run_config::prices>(

@@ -123,7 +123,7 @@ std::string words_on_other_ranking(const snapshot_pod& pod, const dialect* spoke
     if (spoken == nullptr) return text;
     if (is_default && spoken->is_of_hami()) return " (the default; no node registers GPUs with HAMi)";
     if (is_default && !spoken->deviceshare(pod.object).argument.empty()) {
-        text = " (the default; how Volcano ranks is what --scheduler-config says)";
+        text = " (the default; --scheduler-config has Volcano's ranking)";
     }
     if (is_default || !spoken->is_of_hami()) return text;
     for (const char* const key : {"hami.io/node-scheduler-policy", "hami.io/gpu-scheduler-policy"}) {

@@ -350,7 +350,7 @@ void add_error(object_report& report, error problem, const manifest* object) {
                known.reason() == problem.reason();
     };
     if (std::ranges::none_of(report.errors, same)) report.errors.push_back(std::move(problem));
-    if (report.errors.size() == errors_max) report.notes.emplace_back("has more errors than are told");
+    if (report.errors.size() == errors_max) report.notes.emplace_back("has more errors than are listed");
 }
 
 std::vector<std::string> not_considered(std::span<const manifest> manifests) {

@@ -108,12 +108,11 @@ void warn_of_overcommitment(snapshot& state) {
             const device_index which{d};
             if (!state.book->is_overcommitted(node_index{n}, which)) continue;
             const auto& use = state.book->devices(node_index{n})[d];
-            state.warnings.push_back(bad_value(error_code::mismatch, "device", node.devices[d].uuid,
-                                               "no more given out than it has: its pods have " +
-                                                   std::to_string(use.memory.count()) + " MiB, cores " +
-                                                   std::to_string(use.cores.count()) + " and " +
-                                                   std::to_string(use.slots) + " slots")
-                                         .at("node " + node.name));
+            state.warnings.push_back(
+                bad_value(error_code::mismatch, "device", node.devices[d].uuid,
+                          "no more than it has: its pods use " + std::to_string(use.memory.count()) + " MiB, cores " +
+                              std::to_string(use.cores.count()) + " and " + std::to_string(use.slots) + " slots")
+                    .at("node " + node.name));
         }
     }
 }

@@ -293,8 +293,8 @@ booking read_booking(const manifest& object, const snapshot_pod& pod, const boun
     const bool told = !asks || !shares.empty() || warnings.size() != warnings_before;
     if (!told && !count_by_amount(object, pod, at, dialects, shares, warnings)) {
         warnings.push_back(bad_value(error_code::missing, "annotations", "",
-                                     "what it has of the devices of node " + at.node.described.name + " in dialect " +
-                                         pod.dialect + "; what it uses of them is not counted")
+                                     "its devices of node " + at.node.described.name + " in dialect " + pod.dialect +
+                                         "; what it uses of them is not counted")
                                .at(label_of(object)));
     }
     const dialect* const spoken = dialects.find(pod.dialect);
