@@ -9,27 +9,30 @@ die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
 # ---------------------------------------------------------------------------------------------------- packages
 
-# The lines of packages.txt for "run" or "test"; "a|b" stays as it is.
+# The lines of packages.txt for "run" or "test"; "a+b|c" stays as it is.
 wanted_packages() {
     awk -v purpose="$1" '/^[^#]/ && ($2 == "" || $2 == purpose) { print $1 }' "$root/scripts/packages.txt"
 }
 
 package_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
-any_installed() {
+package_offered() { apt-cache show "$1" >/dev/null 2>&1; }
+
+# every CHECK PACKAGES: whether CHECK holds for each of "a+b".
+every() {
     local package
-    for package in ${1//|/ }; do
-        if package_installed "$package"; then return 0; fi
+    for package in ${2//+/ }; do
+        "$1" "$package" || return 1
     done
-    return 1
 }
 
-# The first alternative that this system's package lists know; nothing when there is none.
-first_offered() {
-    local package
-    for package in ${1//|/ }; do
-        if apt-cache show "$package" >/dev/null 2>&1; then echo "$package"; return; fi
+# first_of CHECK ENTRY: the packages of the first alternative of "a+b|c" for which CHECK holds; fails when there is none.
+first_of() {
+    local alternative
+    for alternative in ${2//|/ }; do
+        if every "$1" "$alternative"; then echo "${alternative//+/ }"; return; fi
     done
+    return 1
 }
 
 as_root() {
@@ -41,24 +44,24 @@ as_root() {
 
 # install_packages run|test: silent and offline when nothing is missing.
 install_packages() {
-    local missing=() chosen=() entry package
+    local missing=() chosen=() entry offered packages
     if ! command -v dpkg-query >/dev/null; then
         say "not a Debian-like system: taking the packages of scripts/packages.txt as given"
         return
     fi
     for entry in $(wanted_packages "$1"); do
-        any_installed "$entry" || missing+=("$entry")
+        first_of package_installed "$entry" >/dev/null || missing+=("$entry")
     done
     if [ ${#missing[@]} = 0 ]; then return; fi
     say "installing ${missing[*]}"
     as_root apt-get update -qq
     for entry in "${missing[@]}"; do
-        package=$(first_offered "$entry")
-        if [ -z "$package" ]; then
+        if offered=$(first_of package_offered "$entry"); then
+            read -ra packages <<<"$offered"
+            chosen+=("${packages[@]}")
+        else
             # Only tools have alternatives; what needs them says so itself. A missing library has to stop us here.
             case $entry in *'|'*) say "none of $entry is offered here: going on without" ;; *) die "no package $entry here" ;; esac
-        else
-            chosen+=("$package")
         fi
     done
     if [ ${#chosen[@]} = 0 ]; then return; fi
