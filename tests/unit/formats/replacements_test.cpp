@@ -66,6 +66,9 @@ TEST_F(replacements, an_interrupt_leaves_all_files_of_one_run) {
 }
 
 TEST_F(replacements, a_replacement_that_was_killed_is_completed_by_the_next_run) {
+    // There from the start: on a loaded machine a process may be killed before it has written anything.
+    ASSERT_TRUE(
+        write_files(at("out"), {{"1", "x"}, {"2", "x"}, {"3", "x"}, {"4", "x"}, {"sub/5", "x"}, {"sub/6", "x"}}));
     for (int round = 0; round < 60; ++round) {
         replace_until(at("out"), SIGKILL, std::chrono::milliseconds{20} + std::chrono::microseconds{37 * round});
         ASSERT_TRUE(write_files(at("out"), {{"other", "x"}}));
