@@ -6,7 +6,7 @@ from source import Finding
 PAGE = "docs/headers.md"
 USES = ("called", "extended", "read")
 PUBLIC = re.compile(r"(?:(?:libvgpualloc|formats)/)?(\w+)/include/((?:vgpualloc|vgpuformats|vgpuops|vgpufacade)/.+)")
-NOT_LISTED = ("solver", "formats")  # not installed; installed as far as listed ones include it
+NOT_LISTED = ("solver", "formats")  # not installed; installed for the simulator alone
 ROW = re.compile(r"\| `([^`]+)` \| (\w+) \| (.+) \|")
 TITLE = re.compile(r"## `vgpualloc::(\w+)`")
 
