@@ -32,6 +32,17 @@ include(${VGA_ROOT}/cmake/layers.cmake)
 include(${VGA_ROOT}/cmake/VgaOptions.cmake)
 include(${VGA_ROOT}/cmake/VgaEmbed.cmake)
 
+# vga_library(<target> <name> <sources>...): a static library, vgpualloc::<name>, as all of them are compiled.
+function(vga_library target name)
+  add_library(${target} STATIC ${ARGN})
+  add_library(vgpualloc::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
+                        CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+  # In position-independent code g++ inlines no function that another library might replace at load time; none may here.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
+  vga_use_options(${target})
+endfunction()
+
 # vga_layer(<name> [<arguments of find_dependency>...]): the library vgpualloc::<name>, made of src/ with the public headers in
 # include/. The layers that it sees (layers.cmake) come with it, and installed the packages that it needs.
 function(vga_layer name)
@@ -39,20 +50,15 @@ function(vga_layer name)
   vga_layers_seen_by(${name} links)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/*.cpp)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS include/*.hpp include/*.h)
-  add_library(${target} STATIC ${sources})
-  add_library(vgpualloc::${name} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
-                        CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+  vga_library(${target} ${name} ${sources})
+  set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
   target_include_directories(${target} PRIVATE src)
   target_compile_features(${target} PUBLIC cxx_std_20)
-  # In position-independent code g++ inlines no function that another library might replace at load time; none may here.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
   target_link_libraries(${target} PUBLIC ${links})
   if(name IN_LIST VGA_OPTIMIZED_LAYERS)
     target_compile_options(${target} PRIVATE -O1)
   endif()
-  vga_use_options(${target})
   if(VGA_INSTALL)
     install(TARGETS ${target} EXPORT vgpualloc-${name} FILE_SET HEADERS COMPONENT ${name} ARCHIVE COMPONENT ${name})
     vga_install_package(${name} ${ARGN})
@@ -62,14 +68,9 @@ endfunction()
 # vga_part(<target> <name> <sources>...): a library that an upper layer is made of, vgpualloc::<name> where that layer is installed,
 # with headers in include/.
 function(vga_part target name)
-  add_library(${target} STATIC ${ARGN})
-  add_library(vgpualloc::${name} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
-                        CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+  vga_library(${target} ${name} ${ARGN})
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
                                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
-  vga_use_options(${target})
 endfunction()
 
 # vga_install_upper_layer(<name> PARTS <targets>... HEADERS <folders>... PACKAGES <arguments of find_dependency>...): of the parts'
