@@ -67,9 +67,7 @@ expected<pods_asked_for> pods_of_file(const std::string& path, const vgpualloc::
     const auto objects = load_objects({path}, from);
     if (!objects) return unexpected(objects.error());
     pods_asked_for result;
-    std::string kinds;
     for (const kube::manifest& object : *objects) {
-        kinds += (kinds.empty() ? "" : ", ") + object.kind;
         if (!object.pod && !object.problems.empty()) result.errors.push_back(object.problems.front());
         if (!object.pod) continue;
         auto pod = kube::read_snapshot_pod(object, dialects);
@@ -84,9 +82,9 @@ expected<pods_asked_for> pods_of_file(const std::string& path, const vgpualloc::
                                .min_available = object.min_available});
     }
     if (!result.pods.empty() || !result.errors.empty()) return result;
-    return unexpected(
-        bad_value(error_code::missing, "", kinds, "a Pod, or an object with a template for pods that is read here")
-            .at(path));
+    return unexpected(bad_value(error_code::missing, "", vgpuformats::joined(*objects, &kube::manifest::kind),
+                                "a Pod, or an object with a template for pods that is read here")
+                          .at(path));
 }
 
 expected<pods_asked_for> find_pods(const snapshot& state, const explain_question& chosen, input_reader& from) {

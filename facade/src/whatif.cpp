@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "vgpuformats/some_names.hpp"
+
 namespace vgpufacade {
 
 using vgpusim::input_reader;
@@ -65,17 +67,16 @@ expected<void> read_changes(whatif_question& chosen) {
 expected<void> read_added_pods(whatif_question& chosen, input_reader& from) {
     auto objects = load_objects(chosen.add_pods, from);
     if (!objects) return unexpected(objects.error());
-    std::string kinds;
     bool has_pods = false;
     for (const auto& object : *objects) {
-        kinds += (kinds.empty() ? "" : ", ") + object.kind;
         if (!object.problems.empty()) return unexpected(object.problems.front());
         has_pods = has_pods || object.pod.has_value();
     }
     if (!has_pods && !chosen.add_pods.empty()) {
-        return unexpected(
-            bad_value(error_code::missing, "", kinds, "a Pod, or an object with a template for pods that is read here")
-                .at("--add-pods"));
+        return unexpected(bad_value(error_code::missing, "",
+                                    vgpuformats::joined(*objects, &vgpualloc::kube::manifest::kind),
+                                    "a Pod, or an object with a template for pods that is read here")
+                              .at("--add-pods"));
     }
     chosen.asked.wanted.added_pods = *std::move(objects);
     return {};

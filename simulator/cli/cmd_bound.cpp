@@ -39,8 +39,8 @@ bool sets(const run_flags& flags, std::string_view key) {
     return false;
 }
 
-bound_figures answer(const bound_flags& flags, const run_config& config, const loaded_input& loaded) {
-    auto solver = or_end(find_solver("bound"));
+bound_figures answer(const bound_flags& flags, const run_config& config, const loaded_input& loaded,
+                     vgpualloc::plan::lp_solver& solver) {
     bound_question question{.forced_load = flags.forced_load, .exact = flags.exact};
     std::optional<run_record> finished;
     if (sets(*flags.run, "policy")) {
@@ -50,7 +50,7 @@ bound_figures answer(const bound_flags& flags, const run_config& config, const l
         finished = or_end(std::move(replayed));
         question.finished = &*finished;
     }
-    auto figures = or_end(bounds_of(loaded, question, *solver));
+    auto figures = or_end(bounds_of(loaded, question, solver));
     if (flags.summary.empty()) return figures;
     const auto text = or_end(vgpuformats::read_input(flags.summary));
     figures.achieved = or_end(achieved_in(text.text, flags.summary, loaded, figures));
@@ -58,7 +58,7 @@ bound_figures answer(const bound_flags& flags, const run_config& config, const l
 }
 
 void run(const bound_flags& flags) {
-    or_end(find_solver("bound"));
+    const auto solver = or_end(find_solver("bound")); // first, as nothing can be answered without one
     if (!flags.summary.empty() && sets(*flags.run, "policy")) {
         end_with(
             bad_value(error_code::unsupported, "--summary", "", "not beside --policy, which says the same otherwise"));
@@ -67,7 +67,7 @@ void run(const bound_flags& flags) {
     const auto loaded = or_end(load_input(plan.run, files_here()));
     const bool writes = sets(*flags.run, "out");
     if (writes) keep_inputs(*flags.run, plan.run, loaded, {file_name});
-    const bound_figures figures = answer(flags, plan.run, loaded);
+    const bound_figures figures = answer(flags, plan.run, loaded, *solver);
     const std::string json = bound_json(figures, loaded, plan.run);
     if (writes) {
         const vgpuformats::output_file file{.name = file_name, .content = json};

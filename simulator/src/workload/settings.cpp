@@ -204,17 +204,16 @@ std::vector<std::pair<std::string, std::string>> shown_settings(const run_config
 }
 
 expected<void> check_prices(const run_config& config, const std::vector<std::string>& policies) {
-    std::string names;
     for (const std::string& policy : policies) {
         run_config under = config;
         under.policy = policy;
         if (uses_prices(under)) return {};
-        names += (names.empty() ? "" : ", ") + policy;
     }
     for (const auto& [key, value] : changed_settings(config)) {
         if (!key.starts_with("price")) continue;
-        return unexpected(bad_value(error_code::unsupported, key, value,
-                                    "no such setting: " + names + " has no use for it (dual_price has)"));
+        return unexpected(
+            bad_value(error_code::unsupported, key, value,
+                      "no such setting: " + vgpuformats::joined(policies) + " has no use for it (dual_price has)"));
     }
     return {};
 }
