@@ -139,7 +139,7 @@ void read_pods(const cursor& object, trace_model& model) {
     require_some_weight(place, model.classes, [](const pod_class& candidate) { return candidate.weight; });
 }
 
-trace_model read_model(const cursor& root, const std::string& source) {
+trace_model trace_model_of(const cursor& root, const std::string& source) {
     root.only({"description", "prefix", "seed", "nodes", "pods", "arrivals", durations_key});
     trace_model model;
     model.source = source;
@@ -159,7 +159,7 @@ expected<trace_model> parse_trace_model(std::string_view json_text, const std::s
     const auto document = vgpuformats::parse_json(json_text, where);
     if (!document) return unexpected(document.error());
     std::optional<error> failure;
-    trace_model model = read_model(cursor{*document, where, failure, vgpuformats::place_style::line}, where);
+    trace_model model = trace_model_of(cursor{*document, where, failure, vgpuformats::place_style::line}, where);
     if (failure) return unexpected(*failure);
     return model;
 }

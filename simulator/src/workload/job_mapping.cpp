@@ -29,7 +29,7 @@ expected<std::int64_t> whole(const std::string& field, const document& value, st
         bad_member(field, value, "a whole number from " + std::to_string(min) + " to " + std::to_string(max)));
 }
 
-expected<std::string> text_of(const std::string& field, const document& value) {
+expected<std::string> nonempty_text(const std::string& field, const document& value) {
     if (value.is_text() && !value.text.empty()) return value.text;
     return unexpected(bad_member(field, value, "a text"));
 }
@@ -56,7 +56,7 @@ expected<void> take_amount(pod_request& pod, vgpualloc::device_request& device, 
     if (key == "models") {
         if (!value.is_list()) return unexpected(bad_member(field, value, "a list of models"));
         for (const document& item : value.items) {
-            auto model = text_of(field, item);
+            auto model = nonempty_text(field, item);
             if (!model) return unexpected(std::move(model.error()));
             device.models.push_back(*std::move(model));
         }
@@ -68,7 +68,7 @@ expected<void> take_amount(pod_request& pod, vgpualloc::device_request& device, 
                                     "models, cpu_milli, host_memory_mib")
                               .at("mapping"));
     }
-    auto text = text_of(field, value);
+    auto text = nonempty_text(field, value);
     if (!text) return unexpected(std::move(text.error()));
     if (key == "profile") {
         device.profile = *std::move(text);
@@ -121,7 +121,7 @@ expected<pod_class> read_request(const std::string& field, const document& value
         return class_of(vgpuformats::print_json(value), "mapping: " + field, dialects);
     }
     if (value.is_map()) return short_form(field, value);
-    const auto path = text_of(field, value);
+    const auto path = nonempty_text(field, value);
     if (!path || *path == vgpuformats::standard_input) {
         return unexpected(bad_member(field, value, "a manifest, the path of one, or what a container asks for"));
     }
@@ -153,7 +153,7 @@ expected<mapping_rule> read_rule(const std::string& place, const document& membe
         if (key == "devices") {
             if (auto taken = take_devices(rule, field, value); !taken) return unexpected(std::move(taken.error()));
         } else if (key == "queue") {
-            auto queue = text_of(field, value);
+            auto queue = nonempty_text(field, value);
             if (!queue) return unexpected(std::move(queue.error()));
             rule.queue = *std::move(queue);
         } else if (key == "fraction") {

@@ -35,13 +35,13 @@ void append_unprintable(std::string& out, std::uint32_t code) {
             return;
         }
         out += "\\x";
-        detail::append_hex(out, code, 2);
+        vgpualloc::detail::append_hex(out, code, 2);
     } else if (code < 0x10000) {
         out += "\\u";
-        detail::append_hex(out, code, 4);
+        vgpualloc::detail::append_hex(out, code, 4);
     } else {
         out += "\\U";
-        detail::append_hex(out, code, 8);
+        vgpualloc::detail::append_hex(out, code, 8);
     }
 }
 
@@ -79,7 +79,7 @@ std::string go_quoted(std::string_view text) {
         const auto [code, length] = first_character(text);
         if (length == 0) {
             out += "\\x";
-            detail::append_hex(out, static_cast<unsigned char>(text.front()), 2);
+            vgpualloc::detail::append_hex(out, static_cast<unsigned char>(text.front()), 2);
         } else if (code == '"' || code == '\\') {
             out += '\\';
             out += text.front();
