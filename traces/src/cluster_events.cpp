@@ -74,7 +74,7 @@ std::optional<failure_rates> read_rates(const cursor& model, const char* key) {
                          .mttr_s = rates.at("mttr_s").real(mean_s_min, mean_s_max)};
 }
 
-failure_model rates_of(const cursor& from) {
+failure_model failure_model_of(const cursor& from) {
     from.only({"nodes", "devices", "horizon_s"});
     failure_model model{.nodes = read_rates(from, "nodes"), .devices = read_rates(from, "devices"), .horizon = {}};
     if (from.has("horizon_s")) {
@@ -120,7 +120,7 @@ expected<failure_model> read_failure_model(std::string_view text, const std::str
                               .at(name));
     }
     std::optional<error> failure;
-    auto model = rates_of(cursor{documents->front(), name, failure, vgpuformats::place_style::line});
+    auto model = failure_model_of(cursor{documents->front(), name, failure, vgpuformats::place_style::line});
     if (failure) return unexpected(*std::move(failure));
     return model;
 }
