@@ -22,7 +22,7 @@ using test::legal_sets;
 class without_moves {
 public:
     without_moves(const legal_sets& sets, const plan::mig_step_costs& costs)
-        : sets_{&sets}, costs_{costs}, all_{sets.all().begin(), sets.all().end()}, with_(all_.size()) {
+        : costs_{costs}, all_{sets.all().begin(), sets.all().end()}, with_(all_.size()) {
         for (std::size_t i = 0; i < all_.size(); ++i) {
             for (std::size_t place = 0; place < sets.places(); ++place) {
                 const auto larger = std::ranges::lower_bound(all_, legal_sets::with(all_[i], place));
@@ -67,7 +67,6 @@ public:
     static constexpr std::int64_t unreachable = std::numeric_limits<std::int64_t>::max();
 
 private:
-    const legal_sets* sets_;
     plan::mig_step_costs costs_;
     std::vector<std::uint64_t> all_;                ///< ascending
     std::vector<std::vector<std::size_t>> with_;    ///< by set: those with one instance more

@@ -22,13 +22,13 @@ void stranded_slices::add(const device_view& device, std::span<std::int64_t> sum
     VGA_ASSERT(device.kind < kinds_.size(), "the device is of a kind that was there from the start");
     kind_profiles& kind = kinds_[device.kind];
     if (kind.of_sums.empty() || device.service != service_state::in_service) return;
-    std::vector<std::int64_t>& slices = kind.known[device.state.layout];
-    if (slices.empty()) {
+    std::vector<std::int64_t>& stranded = kind.known[device.state.layout];
+    if (stranded.empty()) {
         for (std::size_t profile = 0; profile < kind.of_sums.size(); ++profile) {
-            slices.push_back(kind.parts->stranded_slices(device.state, profile));
+            stranded.push_back(kind.parts->stranded_slices(device.state, profile));
         }
     }
-    for (std::size_t i = 0; i < slices.size(); ++i) sums[kind.of_sums[i]] += slices[i];
+    for (std::size_t i = 0; i < stranded.size(); ++i) sums[kind.of_sums[i]] += stranded[i];
 }
 
 } // namespace vgpualloc
