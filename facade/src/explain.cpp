@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "no_pods.hpp"
 #include "scheduler_input.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/some_names.hpp"
@@ -82,9 +83,7 @@ expected<pods_asked_for> pods_of_file(const std::string& path, const vgpualloc::
                                .min_available = object.min_available});
     }
     if (!result.pods.empty() || !result.errors.empty()) return result;
-    return unexpected(bad_value(error_code::missing, "", vgpuformats::joined(*objects, &kube::manifest::kind),
-                                "a Pod, or an object with a template for pods that is read here")
-                          .at(path));
+    return unexpected(no_pods(*objects, path));
 }
 
 expected<pods_asked_for> find_pods(const snapshot& state, const explain_question& chosen, input_reader& from) {

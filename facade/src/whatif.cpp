@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "vgpuformats/some_names.hpp"
+#include "no_pods.hpp"
 
 namespace vgpufacade {
 
@@ -73,10 +73,7 @@ expected<void> read_added_pods(whatif_question& chosen, input_reader& from) {
         has_pods = has_pods || object.pod.has_value();
     }
     if (!has_pods && !chosen.add_pods.empty()) {
-        return unexpected(bad_value(error_code::missing, "",
-                                    vgpuformats::joined(*objects, &vgpualloc::kube::manifest::kind),
-                                    "a Pod, or an object with a template for pods that is read here")
-                              .at("--add-pods"));
+        return unexpected(no_pods(*objects, "--add-pods"));
     }
     chosen.asked.wanted.added_pods = *std::move(objects);
     return {};
@@ -100,7 +97,7 @@ expected<vgpuops::whatif::answer> whatif(whatif_question chosen, const vgpuforma
     auto templates = load_objects(chosen.templates, from);
     if (!templates) return unexpected(templates.error());
     chosen.asked.templates = *std::move(templates);
-    return vgpuops::whatif::answer_of(*objects, vgpualloc::dialect_set{*std::move(config)}, chosen.asked);
+    return vgpuops::whatif::answer_of(*objects, vgpualloc::dialect_set{*std::move(config)}, std::move(chosen.asked));
 }
 
 } // namespace vgpufacade

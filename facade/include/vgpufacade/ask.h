@@ -43,15 +43,17 @@ typedef struct vgpu_option {
 } vgpu_option;
 
 /** Commands and their options:
- *   simulate  the keys of docs/formats.md; bound, scenario
- *   compare   the same keys and scenario; policy is repeated
- *   explain   cluster (repeated), pod, policy, device_policy, seed, config, catalog (repeated), scheduler_config, node,
- * all whatif    cluster, add_nodes, add_pods, node_template, drain, fail, set_mode, config, catalog (repeated), policy,
- *             device_policy, seed, find_nodes
- *   plan      cluster, config, catalog, keep_namespace, movable_label (repeated), pod, add_pod, consolidate, moves,
- *             downtime_s, move_s, copy_s_per_gib, steps, move_bare_pods
- *   validate  files, config, catalog (repeated), scheduler_config
- *   options   none: the keys of a simulation with type, values, default and help
+ * - simulate: the keys of docs/formats.md; bound, scenario
+ * - compare: the same keys and scenario; policy is repeated
+ * - explain: cluster (repeated), pod, policy, device_policy, seed, config, catalog (repeated), scheduler_config, node,
+ *   all
+ * - whatif: cluster, add_nodes, add_pods, node_template, drain, fail, set_mode, config, catalog (repeated), policy,
+ *   device_policy, seed, find_nodes
+ * - plan: cluster, config, catalog, keep_namespace, movable_label (repeated), pod, add_pod, consolidate, moves,
+ *   downtime_s, move_s, copy_s_per_gib, steps, move_bare_pods
+ * - validate: files, config, catalog (repeated), scheduler_config
+ * - options, without any: the keys of a simulation with type, values, default and help
+ *
  * Options that name an input have the name of one of `texts`. */
 typedef struct vgpu_question {
     size_t struct_size; /**< sizeof the structure, so that later versions may add fields at its end */

@@ -106,6 +106,7 @@ public:
         queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods, asked_->stop);
         if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
         if (!asked_->find_kind.empty()) find(looked_for);
+        if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
         place();
         if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
         result_.after = figures();
@@ -137,6 +138,7 @@ private:
             vgpualloc::trial scope{*state_->book};
             const auto added = add_nodes(*state_, kind, 1);
             for (const std::size_t i : answered.found.never) {
+                if (asked_->stop.raised()) break;
                 const auto words = answers_to(queue_.pods[i].pod);
                 const bool asks = words && words->nodes.size() > added.front().at();
                 std::string why =
@@ -337,9 +339,9 @@ expected<question> with_described_kinds(const std::vector<kube::manifest>& objec
 } // namespace
 
 expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
-                           const question& original) {
+                           question original) {
     if (auto checked = check_templates(objects, original); !checked) return unexpected(checked.error());
-    const auto described = with_described_kinds(objects, dialects, original);
+    const auto described = with_described_kinds(objects, dialects, std::move(original));
     if (!described) return unexpected(described.error());
     const question& asked = *described;
     std::vector<kube::manifest> with_templates; // a copy of all objects, which a cluster alone does without

@@ -24,7 +24,7 @@ public:
             return std::move(result_);
         }
         note_never();
-        if (!result_.never.empty()) return std::move(result_);
+        if (!result_.never.empty() || stop_.raised()) return std::move(result_);
         std::int64_t fails = 0;
         std::int64_t suffices = std::min<std::int64_t>(1, result_.nodes_max);
         while (!all_fit(suffices)) {
@@ -77,12 +77,16 @@ private:
         }
         return refused;
     }
-    [[nodiscard]] std::vector<std::size_t> refused_with(std::int64_t nodes) { return refused_of(outcome_with(nodes)); }
+    [[nodiscard]] std::vector<std::size_t> refused_with(std::int64_t nodes) {
+        if (stop_.raised()) return {};
+        return refused_of(outcome_with(nodes));
+    }
 
     /// Also true once an end is wanted.
     bool all_fit(std::int64_t nodes) {
         if (stop_.raised()) return true;
         const queue_outcome outcome = outcome_with(nodes);
+        if (stop_.raised()) return true; // some pods were not tried
         std::int64_t refused = 0;
         for (const std::size_t i : refused_of(outcome)) refused += outcome.entries[i].refused;
         result_.tries.push_back({.nodes = nodes, .refused = refused});
@@ -97,6 +101,7 @@ private:
     void note_never() {
         std::vector<std::size_t> refused = refused_with(0);
         std::erase_if(refused, [this](std::size_t i) {
+            if (stop_.raised()) return true;
             const auto request = decider_->intern(queue_->pods[i].pod.request);
             return request && decider_->decide(*request);
         });
@@ -115,11 +120,12 @@ private:
             }
             if (readable >= unit.minimum) continue;
             for (const std::size_t i : unit.entries) {
-                const bool known = std::ranges::find(result_.never, i) != result_.never.end();
-                if (!known && !queue_->pods[i].unreadable) result_.never.push_back(i);
+                if (!queue_->pods[i].unreadable) result_.never.push_back(i);
             }
         }
         std::ranges::sort(result_.never);
+        const auto repeated = std::ranges::unique(result_.never); // refused, and of such a gang
+        result_.never.erase(repeated.begin(), repeated.end());
     }
 
     kube::snapshot* state_;

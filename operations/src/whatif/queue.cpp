@@ -197,7 +197,7 @@ public:
 
     [[nodiscard]] queue_outcome run() {
         for (const placing_unit& unit : queue_->units) {
-            if (stop_.poll()) break;
+            if (stop_.raised()) break;
             place(unit);
         }
         for (const entry_outcome& entry : result_.entries) {
@@ -241,12 +241,12 @@ private:
         if (entry.one_per_node) return place_on_every_node(entry, outcome);
         const auto request = decider_->intern(entry.pod.request);
         VGA_ASSERT(request.has_value(), "what a dialect reads is within the core's limits");
-        for (std::int64_t i = 0; i < entry.count && !stop_.poll(); ++i) {
+        for (std::int64_t i = 0; i < entry.count && !stop_.raised(); ++i) { // a decision takes longer
             const auto where = decider_->decide(*request);
             if (!where) { // and so it is for all that are like this one
                 outcome.refused = entry.count - i;
                 outcome.reasons = where.error();
-                if (*on_refusal_) (*on_refusal_)(position);
+                if (*on_refusal_ && !stop_.raised()) (*on_refusal_)(position); // which takes long
                 return;
             }
             book(entry, *where, outcome);
@@ -254,7 +254,7 @@ private:
     }
 
     void place_on_every_node(const queued_pods& entry, entry_outcome& outcome) {
-        for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
+        for (std::size_t n = 0; n < state_->nodes().nodes.size() && !stop_.poll(); ++n) {
             if (!state_->book->is_present(node_index{n})) continue;
             const auto decision = decider_->ask_node(node_index{n}, entry.pod.request);
             if (decision.answer.code == rejection_code::none) book(entry, decision.where, outcome);

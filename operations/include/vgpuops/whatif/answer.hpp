@@ -92,7 +92,7 @@ struct answer {
 /// for a kind that is no node and no template; duplicate for a template with the name of a node; mismatch for two
 /// policies of which only one looks at positions; stopped.
 [[nodiscard]] expected<answer> answer_of(const std::vector<kube::manifest>& objects,
-                                         const vgpualloc::dialect_set& dialects, const question& asked);
+                                         const vgpualloc::dialect_set& dialects, question asked);
 
 /// As aligned text, and as a document: docs/whatif.md names the members.
 [[nodiscard]] std::string answer_text(const answer& answered);
