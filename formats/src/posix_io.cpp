@@ -18,9 +18,10 @@ int unique_fd::close() noexcept {
 }
 
 vgpualloc::error io_failure(const std::string& path, std::string_view action, int error_number) {
-    return bad_input(vgpualloc::error_code::io, "",
-                     "cannot " + std::string{action} + ": " + std::generic_category().message(error_number))
-        .at(path);
+    return {.code = vgpualloc::error_code::io,
+            .where = path,
+            .problem = "cannot " + std::string{action} + ": " + std::generic_category().message(error_number),
+            .error_number = error_number};
 }
 
 unique_fd open_file(const std::string& path, int flags) noexcept {

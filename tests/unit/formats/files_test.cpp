@@ -1,6 +1,7 @@
 #include "vgpuformats/files.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -85,10 +86,12 @@ TEST_F(files, a_failed_read_names_the_path_and_the_reason) {
     ASSERT_FALSE(absent);
     EXPECT_EQ(absent.error().code, error_code::io);
     EXPECT_EQ(absent.error().message(), at("absent") + ": cannot open: No such file or directory");
+    EXPECT_EQ(absent.error().error_number, ENOENT);
 
     const auto folder = read_file(folder_.path());
     ASSERT_FALSE(folder);
     EXPECT_EQ(folder.error().message(), folder_.path() + ": cannot read: Is a directory");
+    EXPECT_EQ(folder.error().error_number, EISDIR);
 }
 
 TEST_F(files, makes_parents_and_subfolders) {
@@ -113,6 +116,7 @@ TEST_F(files, a_folder_that_is_a_file_is_refused) {
         ASSERT_FALSE(written);
         EXPECT_EQ(written.error().code, error_code::io);
         EXPECT_EQ(written.error().message(), at("taken") + ": cannot use it as a folder: Not a directory");
+        EXPECT_EQ(written.error().error_number, ENOTDIR);
     }
     EXPECT_EQ(read_file(at("taken")), "a file");
 }
@@ -132,6 +136,7 @@ TEST_F(files, a_full_disk_leaves_nothing) {
     const auto written = write_files(at("a/b"), {{"small.csv", "1"}, {"large.csv", large}});
     ASSERT_FALSE(written);
     EXPECT_EQ(written.error().message(), at("a/b/large.csv") + ": cannot write: File too large");
+    EXPECT_EQ(written.error().error_number, EFBIG);
     EXPECT_THAT(present(), IsEmpty());
 }
 

@@ -31,6 +31,7 @@ struct error {
     std::string value = {};    ///< the offending text
     std::string expected = {}; ///< what would have been accepted
     std::string problem = {};  ///< what went wrong, where that is more than a value that is not as expected
+    int error_number = 0;      ///< errno, where a call of the system failed (code io); else 0
 
     bool operator==(const error&) const = default;
 
