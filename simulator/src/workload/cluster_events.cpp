@@ -171,11 +171,6 @@ public:
     /// False if that makes too many events.
     bool draw(const vgputraces::failure_rates& rates, const event_target& target, vgpualloc::rng stream) {
         constexpr std::size_t events_max = 20'000'000;
-        // Means that give twice as many need not be drawn: no time is rounded up by more than a tick.
-        const double ticks_per_round =
-            (rates.mtbf_s + rates.mttr_s) * static_cast<double>(ticks_per_second.count()) + 2.0;
-        const double rounds = static_cast<double>((end_ - begin_).count()) / ticks_per_round;
-        if (rounds > static_cast<double>(events_max)) return false;
         ticks now = begin_;
         while (true) {
             now += time_of(stream, rates.mtbf_s);

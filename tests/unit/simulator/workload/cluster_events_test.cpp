@@ -117,18 +117,18 @@ TEST(failures_of_a_cluster, alternate_by_target_and_end_with_the_last_arrival) {
 }
 
 TEST(failures_of_a_cluster, times_have_their_means_and_depend_on_the_seed_alone) {
-    const auto drawn = [](std::uint64_t seed, std::int64_t horizon_s) {
+    const auto drawn = [](std::uint64_t seed) {
         auto input = two_nodes();
         auto model = failing(100, 20);
-        model.horizon = ticks{vgpualloc::ticks_per_second.count() * horizon_s};
+        model.horizon = ticks{vgpualloc::ticks_per_second.count() * 10'000'000};
         EXPECT_TRUE(vgpusim::add_failures(input, model, seed));
         std::vector<std::int64_t> times;
         for (const auto& event : input.cluster_events) times.push_back(event.time.count());
         return times;
     };
-    EXPECT_EQ(drawn(1, 100'000), drawn(1, 100'000));
-    EXPECT_NE(drawn(1, 100'000), drawn(2, 100'000));
-    const auto times = drawn(1, 10'000'000);
+    const auto times = drawn(1);
+    EXPECT_EQ(times, drawn(1));
+    EXPECT_NE(times, drawn(2));
     // 4 devices, two events in 120 s: 666,667 events with a deviation of about a tenth of a percent.
     EXPECT_NEAR(static_cast<double>(times.size()), 666'667.0, 5'000.0);
 }
@@ -150,7 +150,6 @@ TEST(failures_of_a_cluster, what_events_name_is_left_to_them) {
     const auto refused = vgpusim::add_failures(many, failing(1e-6, 1e-6), 3);
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message(), HasSubstr("failures"));
-    EXPECT_THAT(many.cluster_events, testing::IsEmpty()) << "so many are not drawn to be counted";
 }
 
 TEST(cluster_events, a_node_stays_drained_over_a_failure_and_is_neither_when_it_joins_again) {
