@@ -19,7 +19,7 @@ foreach(sanitizer IN LISTS VGA_SANITIZE)
   target_compile_options(vga_options INTERFACE -fsanitize=${sanitizer} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(vga_options INTERFACE -fsanitize=${sanitizer})
 endforeach()
-# Programs with debug information and sanitizers are linked by GNU ld in three times as long as by LLVM's linker.
+# GNU ld takes three times as long as LLVM's linker for programs with debug information and sanitizers.
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   include(CheckLinkerFlag)
   check_linker_flag(CXX -fuse-ld=lld VGA_HAS_LLD)

@@ -60,7 +60,7 @@ foreach(layer IN LISTS layers)
   endif()
   what_is_missing(without ${packages_of_${layer}})
   set(common -G Ninja -DCMAKE_MAKE_PROGRAM=${NINJA} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0
-      -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=24 -DCMAKE_PREFIX_PATH=${WORK}/prefix)
+      -DCMAKE_UNITY_BUILD=ON -DCMAKE_PREFIX_PATH=${WORK}/prefix)
   run("configuring ${layer}" ${CMAKE_COMMAND} -S ${source} -B ${WORK}/${layer} ${common} ${without} -DVGA_INSTALLED_LAYERS=ON)
   run("building ${layer}" ${CMAKE_COMMAND} --build ${WORK}/${layer})
   run("installing ${layer}" ${CMAKE_COMMAND} --install ${WORK}/${layer} --prefix ${WORK}/prefix
