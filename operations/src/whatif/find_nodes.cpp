@@ -24,7 +24,7 @@ public:
             return std::move(result_);
         }
         note_never();
-        if (!result_.never.empty() || stop_.raised()) return std::move(result_);
+        if (!result_.never.empty()) return std::move(result_);
         std::int64_t fails = 0;
         std::int64_t suffices = std::min<std::int64_t>(1, result_.nodes_max);
         while (!all_fit(suffices)) {
@@ -53,9 +53,10 @@ private:
         return pods;
     }
 
-    /// Places everything on a cluster with so many nodes more, and takes it back.
+    /// Places everything on a cluster with so many nodes more, and takes it back. Once an end is wanted, nothing.
     [[nodiscard]] queue_outcome outcome_with(std::int64_t nodes) {
-        queue_outcome outcome;
+        queue_outcome outcome{.entries = std::vector<entry_outcome>(queue_->pods.size())};
+        if (stop_.raised()) return outcome;
         {
             trial scope{*state_->book};
             const auto added = add_nodes(*state_, *kind_, nodes);
@@ -77,14 +78,10 @@ private:
         }
         return refused;
     }
-    [[nodiscard]] std::vector<std::size_t> refused_with(std::int64_t nodes) {
-        if (stop_.raised()) return {};
-        return refused_of(outcome_with(nodes));
-    }
+    [[nodiscard]] std::vector<std::size_t> refused_with(std::int64_t nodes) { return refused_of(outcome_with(nodes)); }
 
     /// Also true once an end is wanted.
     bool all_fit(std::int64_t nodes) {
-        if (stop_.raised()) return true;
         const queue_outcome outcome = outcome_with(nodes);
         if (stop_.raised()) return true; // some pods were not tried
         std::int64_t refused = 0;

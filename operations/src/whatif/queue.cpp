@@ -241,7 +241,7 @@ private:
         if (entry.one_per_node) return place_on_every_node(entry, outcome);
         const auto request = decider_->intern(entry.pod.request);
         VGA_ASSERT(request.has_value(), "what a dialect reads is within the core's limits");
-        for (std::int64_t i = 0; i < entry.count && !stop_.raised(); ++i) { // a decision takes longer
+        for (std::int64_t i = 0; i < entry.count && !stop_.poll(); ++i) {
             const auto where = decider_->decide(*request);
             if (!where) { // and so it is for all that are like this one
                 outcome.refused = entry.count - i;
