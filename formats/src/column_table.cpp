@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "vgpuformats/sha256.hpp"
+
 namespace vgpuformats {
 
 namespace {
@@ -99,6 +101,29 @@ vgpualloc::expected<void> check_table(const column_table& table, const std::stri
                         std::to_string(column.size() == table.rows() ? column.valid.size() : column.size()));
     }
     return {};
+}
+
+std::string sha256_of_table(const column_table& table) {
+    std::vector<const column_view*> columns;
+    for (const column_view& column : table.columns) columns.push_back(&column);
+    std::ranges::sort(columns, {}, &column_view::name);
+    std::string sums;
+    std::string cells;
+    std::string scratch;
+    // A length before each text, so that no other texts look the same one after the other.
+    const auto add = [&scratch](std::string& to, std::string_view text) {
+        to += written(text.size(), scratch);
+        to += ':';
+        to += text;
+    };
+    std::string number;
+    for (const column_view* const column : columns) {
+        cells.clear();
+        for (std::size_t row = 0; row < table.rows(); ++row) add(cells, column->text(row, number));
+        add(sums, column->name);
+        sums += sha256_hex(cells);
+    }
+    return sha256_hex(sums);
 }
 
 } // namespace vgpuformats

@@ -46,7 +46,7 @@ vgpualloc::expected<input_text> text_of_bytes(std::string bytes, const std::stri
         return vgpualloc::unexpected(detail::too_large(name, options.bytes_max, false));
     }
     input_text result{.name = name, .text = {}, .sha256 = {}};
-    if (options.hashed) result.sha256 = sha256_hex(bytes).value_or("");
+    if (options.hashed) result.sha256 = sha256_hex(bytes);
     if (!detail::is_gzip(bytes)) {
         result.text = std::move(bytes);
         return result;

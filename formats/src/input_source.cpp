@@ -12,7 +12,11 @@ vgpualloc::expected<input_text> memory_source::read(const std::string& name, con
             bad_input(vgpualloc::error_code::missing, "", "missing", "an input of that name").at(name));
     }
     if (const auto* const columns = std::get_if<const column_table*>(&input->second)) {
-        return input_text{.name = name, .text = {}, .sha256 = {}, .table = *columns};
+        input_text result{.name = name, .text = {}, .sha256 = {}, .table = *columns};
+        if (!options.hashed) return result;
+        if (const auto checked = check_table(**columns, name); !checked) return vgpualloc::unexpected(checked.error());
+        result.sha256 = sha256_of_table(**columns);
+        return result;
     }
     return text_of_bytes(std::string{std::get<std::string_view>(input->second)}, name, options);
 }

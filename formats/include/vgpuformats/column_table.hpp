@@ -59,4 +59,8 @@ struct column_table {
 /// beyond its texts (out_of_range).
 [[nodiscard]] vgpualloc::expected<void> check_table(const column_table& table, const std::string& name);
 
+/// A SHA-256 of names and cells, which passes check_table(). The order of the columns makes no difference, nor does
+/// whether numbers are whole or real where a CSV would say the same.
+[[nodiscard]] std::string sha256_of_table(const column_table& table);
+
 } // namespace vgpuformats

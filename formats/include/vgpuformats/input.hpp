@@ -23,7 +23,7 @@ inline constexpr std::size_t list_bytes_max = std::size_t{2} << 30U;
 struct input_text {
     std::string name;   ///< what errors and records call it: the path as given, "-" for standard input
     std::string text;   ///< inflated, if it was compressed
-    std::string sha256; ///< of the bytes as they were read, before inflating; empty if not wanted, or without OpenSSL
+    std::string sha256; ///< of the bytes as they were read, before inflating, or of the columns; empty if not wanted
     const column_table* table = nullptr; ///< in place of the text: columns that the caller owns
 };
 

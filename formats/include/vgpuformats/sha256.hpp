@@ -1,7 +1,6 @@
 // SHA-256 of inputs and downloads, as 64 lower-case hexadecimal digits.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,10 +8,9 @@
 
 namespace vgpuformats {
 
-/// None in a build without OpenSSL.
-[[nodiscard]] std::optional<std::string> sha256_hex(std::string_view bytes);
+[[nodiscard]] std::string sha256_hex(std::string_view bytes);
 
-/// Of a file of any size, read in pieces. Errors: io, and unsupported in a build without OpenSSL.
+/// Of a file of any size, read in pieces. Error io.
 [[nodiscard]] vgpualloc::expected<std::string> sha256_of_file(const std::string& path);
 
 } // namespace vgpuformats

@@ -260,8 +260,7 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
     }
     shown.facts.emplace_back("version", vgpualloc::version);
     for (const input_file& file : loaded.files) {
-        const bool hashed = !file.sha256.empty();
-        shown.facts.emplace_back(file.path, hashed ? "sha256 " + file.sha256 : "no checksum: built without OpenSSL");
+        shown.facts.emplace_back(file.path, "sha256 " + file.sha256);
     }
     shown.decisions_per_second = record.result.decisions_per_s();
     shown.latency_p50_us = record.result.decision_latency.quantile_us(0.50);

@@ -267,7 +267,7 @@ private:
             if (file.sha256.empty()) return {};
             add("sha256", file.sha256);
         }
-        return vgpuformats::sha256_hex(text).value_or("");
+        return vgpuformats::sha256_hex(text);
     }
 
     const experiment& plan_;

@@ -13,6 +13,7 @@ namespace {
 using vgpuformats::column_table;
 using vgpuformats::column_view;
 using vgpuformats::csv_reader;
+using vgpuformats::sha256_of_table;
 
 const std::array<std::int64_t, 3> numbers{1, -2, 3};
 const std::array<double, 3> reals{0.5, std::numeric_limits<double>::quiet_NaN(), 2};
@@ -67,6 +68,25 @@ TEST(column_table, that_is_none_says_why) {
     table = all_kinds();
     table.columns[4].cells = vgpuformats::joined_texts{offsets, "xy"};
     EXPECT_EQ(failure_of(table), "pods: j: expected rising offsets up to 2, the number of its bytes");
+}
+
+// What libraries for tables make of one CSV differs in types and in how texts are kept.
+TEST(column_table, the_checksum_is_of_what_a_csv_would_say) {
+    const std::vector<std::int64_t> whole{1, 2};
+    const std::vector<double> real{1.0, 2.0};
+    const std::vector<std::int32_t> which{1, 0};
+    const std::vector<std::string_view> texts{"x", "yz"};
+    const std::vector<std::int64_t> ends{0, 2, 3};
+    const column_view joined{.name = "t", .cells = vgpuformats::joined_texts{ends, "yzx"}};
+    const std::string sum = sha256_of_table({.columns = {{.name = "n", .cells = std::span{whole}}, joined}});
+    EXPECT_EQ(sum, sha256_of_table({.columns = {{.name = "t", .cells = vgpuformats::coded_texts{which, texts}},
+                                                {.name = "n", .cells = std::span{real}}}}));
+    const std::vector<std::int64_t> moved{0, 1, 3};
+    const column_view split{.name = "t", .cells = vgpuformats::joined_texts{moved, "yzx"}};
+    EXPECT_NE(sum, sha256_of_table({.columns = {{.name = "n", .cells = std::span{whole}}, split}}));
+    const std::vector<std::int64_t> other{1, 3};
+    EXPECT_NE(sum, sha256_of_table({.columns = {{.name = "n", .cells = std::span{other}}, joined}}));
+    EXPECT_NE(sum, sha256_of_table({.columns = {{.name = "m", .cells = std::span{whole}}, joined}}));
 }
 
 } // namespace

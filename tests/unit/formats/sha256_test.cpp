@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "own_sha256.hpp"
+#include "sha256_text.hpp"
+
 namespace {
 
 // The examples of FIPS 180-2, appendix B.
@@ -12,6 +15,18 @@ TEST(sha256, knows_the_published_examples) {
               "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
     EXPECT_EQ(vgpuformats::sha256_hex(std::string(1'000'000, 'a')),
               "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+// Every way in which a text may end within a block, and texts that come in pieces.
+TEST(sha256, our_own_says_what_openssl_says) {
+    std::string text;
+    for (std::size_t length = 0; length <= 300; ++length) {
+        vgpuformats::own_sha256 sum;
+        sum.add(std::string_view{text}.substr(0, length / 3));
+        sum.add(std::string_view{text}.substr(length / 3));
+        EXPECT_EQ(vgpuformats::hex_of(sum.finish()), vgpuformats::sha256_hex(text)) << length;
+        text += static_cast<char>(length * 37 % 256);
+    }
 }
 
 TEST(sha256, takes_zero_bytes_within) {

@@ -92,7 +92,7 @@ struct cell_run {
     const run_config& config;
     const loaded_input& loaded;
     /// A SHA-256 over the version, the inputs and the settings that decide the result: cells with one address have one
-    /// result. Empty where nobody looks results up, where an input is columns, and in a build without SHA-256.
+    /// result. Empty where nobody looks results up.
     const std::string& address;
 };
 

@@ -15,7 +15,7 @@ namespace vgpusim {
 
 struct input_file {
     std::string path;   ///< "-" for standard input
-    std::string sha256; ///< of the bytes as they were read, compressed or not; empty in a build without OpenSSL
+    std::string sha256; ///< of the bytes as they were read, compressed or not, or of the columns
 };
 
 /// A workload read once and replayed by several policies.
