@@ -39,13 +39,6 @@ void indexed_allocator::follow_ledger() {
     mirror_.follow(policies_, [this] { scorer_.forget_ids(); });
 }
 
-/// Why a node refuses, as far as that is known without touching more than its slot; most nodes that changed refuse so.
-inline rejection_code indexed_allocator::known_refusal(const request_class& wanted,
-                                                       const node_slot& owner) const noexcept {
-    if (!owner.has_cpu(wanted.scored.request.cpu)) return rejection_code::insufficient_cpu;
-    return scorer_.known_refusal(wanted.scored, owner.config_id);
-}
-
 /// why_not_host(), asked once for every class of nodes.
 rejection_code indexed_allocator::host_refusal(const request_class& wanted, cached_index& index,
                                                const node_facts& facts) const {
@@ -252,6 +245,7 @@ node_index indexed_allocator::best_node(request_record& request, node_answer& be
     const std::span<const node_group> groups = mirror_.groups();
     while (true) {
         requests_.use(request, epoch);
+        if (traits_.batched) rehearse(request);
         const std::span<const request_part> parts = request.parts;
         double best_key = infeasible_score;
         std::size_t first_group = groups.size(); // with the best key

@@ -47,12 +47,19 @@ private:
     VGA_HOT [[nodiscard]] expected<placement, rejection> decide_known(request_record& request);
     VGA_HOT void follow_changes(const request_class& wanted, index_head& head, const node_group& group);
     VGA_HOT void refresh_index(const request_record& request, const request_part& part, const node_group& group);
+    void rehearse(const request_record& request);
+    [[nodiscard]] std::size_t rehearse_once(const request_record& request);
     VGA_HOT void build_index(const request_class& wanted, cached_index& index, const node_group& group);
     [[nodiscard]] placement choose_on(const request_record& request, node_index where, bool may_draw);
     void refresh_part(const request_record& request, std::uint32_t group);
     [[nodiscard]] node_answer answer_at(const request_record& request, cluster_mirror::slot_place place);
     [[nodiscard]] static std::uint32_t first_of(index_head& head);
-    [[nodiscard]] rejection_code known_refusal(const request_class& wanted, const node_slot& owner) const noexcept;
+    /// Why a node refuses, as far as that is known without touching more than its slot; most nodes that changed refuse
+    /// so.
+    [[nodiscard]] rejection_code known_refusal(const request_class& wanted, const node_slot& owner) const noexcept {
+        if (!owner.has_cpu(wanted.scored.request.cpu)) return rejection_code::insufficient_cpu;
+        return scorer_.known_refusal(wanted.scored, owner.config_id);
+    }
     [[nodiscard]] rejection_code host_refusal(const request_class& wanted, cached_index& index,
                                               const node_facts& facts) const;
     [[nodiscard]] rejection_code entry_refusal(const request_class& wanted, cached_index& index, const node_slot& owner,

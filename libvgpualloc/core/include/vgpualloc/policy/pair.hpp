@@ -18,6 +18,7 @@ struct pair_traits {
     bool by_totals = false;   ///< neither looks at more than totals
     bool one_score = false;   ///< the device score is the node score
     bool state_alone = false; ///< nodes in equal states score alike
+    bool batched = false;     ///< one of them scores many nodes at once
     bool draws_nodes = false;
     bool draws_devices = false;              ///< for the requests that policy::draws_device_for() names
     positional_policy* positional = nullptr; ///< scores placements; null if the pair is not positional
@@ -37,6 +38,7 @@ struct pair_traits {
     return {.by_totals = node.view == looks_at::totals && device.view == looks_at::totals,
             .one_score = policies.node == policies.device && node.device_score_is_node_score,
             .state_alone = !node.history && !device.history,
+            .batched = node.batched || device.batched,
             .draws_nodes = node.nodes == ties::drawn,
             .draws_devices = device.devices == ties::drawn,
             .positional = policies.node->positional(),

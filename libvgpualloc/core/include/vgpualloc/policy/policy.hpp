@@ -1,6 +1,7 @@
 // The interface of a policy: which of the possible placements is best, on the node level and on the device level.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -56,6 +57,12 @@ public:
     [[nodiscard]] virtual positional_policy* positional() noexcept { return nullptr; }
     /// This policy, if its scores are sums of prices that move with every event.
     [[nodiscard]] virtual priced_policy* priced() noexcept { return nullptr; }
+
+    /// Where traits().batched, a decision that will ask for many scores asks for them twice: between these two calls
+    /// the policy only hears which are wanted, and what it returns does not count. Afterwards it is asked again, and
+    /// may also be asked for others. end_batch() returns how many scores it has computed.
+    virtual void begin_batch() {}
+    [[nodiscard]] virtual std::size_t end_batch() { return 0; }
 
     /// Whether equal devices are drawn for this request; asked only where traits().devices is `drawn`.
     [[nodiscard]] virtual bool draws_device_for(const request_view& /*request*/) const noexcept { return true; }

@@ -26,6 +26,7 @@ struct policy_traits {
     looks_at view = looks_at::configuration;
     bool device_score_is_node_score = false; ///< one computation then serves both
     bool history = false; ///< nodes in equal states may score differently, by what observe() told of them
+    bool batched = false; ///< scores are worth being computed many at once: policy::begin_batch()
     ties nodes = ties::in_order;
     ties devices = ties::in_order; ///< drawn: for the requests that policy::draws_device_for() names
 

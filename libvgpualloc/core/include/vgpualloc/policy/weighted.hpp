@@ -63,6 +63,14 @@ public:
         for (const term& summand : terms_) sum += summand.scorer->epoch();
         return sum;
     }
+    void begin_batch() override {
+        for (const term& summand : terms_) summand.scorer->begin_batch();
+    }
+    [[nodiscard]] std::size_t end_batch() override {
+        std::size_t computed = 0;
+        for (const term& summand : terms_) computed += summand.scorer->end_batch();
+        return computed;
+    }
     void forget_ids() override {
         for (const term& summand : terms_) summand.scorer->forget_ids();
     }
@@ -85,6 +93,7 @@ private:
             sum.view = std::max(sum.view, traits.view);
             sum.device_score_is_node_score = sum.device_score_is_node_score && traits.device_score_is_node_score;
             sum.history = sum.history || traits.history;
+            sum.batched = sum.batched || traits.batched;
         }
         return sum;
     }
