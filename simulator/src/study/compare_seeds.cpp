@@ -18,13 +18,11 @@
 
 namespace vgpusim {
 
-unmeasured_run::unmeasured_run(run_record run, const simulation_input& input) {
-    if (run.has_queue) {
-        const group_figures all = queue_figures_of(run, input).all;
-        wait = {.value = all.wait_s.mean, .jobs = all.wait_s.count};
-        slowdown = {.value = all.bounded_slowdown.mean, .jobs = all.bounded_slowdown.count};
-    }
-    record = std::move(run);
+measured_waits mean_waits_of(const run_record& run, const simulation_input& input) {
+    if (!run.has_queue) return {};
+    const group_figures all = queue_figures_of(run, input).all;
+    return {.wait = {.value = all.wait_s.mean, .jobs = all.wait_s.count},
+            .slowdown = {.value = all.bounded_slowdown.mean, .jobs = all.bounded_slowdown.count}};
 }
 
 void unmeasured_run::strip() {
@@ -36,14 +34,14 @@ void unmeasured_run::strip() {
     record.result.stranded = {};
 }
 
-run_measures unmeasured_run::measures() const {
-    const run_figures figures = figures_of(record);
+run_measures measures_of(const run_record& run, const measured_waits& waits) {
+    const run_figures figures = figures_of(run);
     return {{{figures.served_ratio},
              {figures.allocation_mean_ratio},
              {figures.unusable_milli},
-             {static_cast<double>(record.rows.placed)},
-             wait,
-             slowdown,
+             {static_cast<double>(run.rows.placed)},
+             waits.wait,
+             waits.slowdown,
              {figures.served_memory_ratio},
              {figures.served_compute_ratio}}};
 }
@@ -74,10 +72,12 @@ expected<seeds_comparison> compare_seeds(const run_config& config, const seed_ra
         return load_other(where, seeded);
     };
     const auto measure = [&](const cell_run& run) -> expected<unmeasured_run> {
-        auto record = replay(run.config, run.loaded, run.loaded.input.nodes, {}, {.stop = control.stop});
+        const bool is_shown = run.where.seed == 0;
+        auto record = replay(run.config, run.loaded, run.loaded.input.nodes, {},
+                             {.kept = is_shown ? kept_of_run::everything : kept_of_run::figures, .stop = control.stop});
         if (!record) return unexpected(std::move(record).error());
         unmeasured_run kept{*std::move(record), run.loaded.input};
-        if (run.where.seed > 0) kept.strip(); // those of the first seed are shown
+        if (!is_shown) kept.strip();
         return kept;
     };
     auto results = run_experiment<unmeasured_run>(result.plan, load, measure, control);

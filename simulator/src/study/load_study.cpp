@@ -105,7 +105,8 @@ expected<study_results> run_study(const experiment& study, const study_inputs& i
             loaded_input{.input = *std::move(input), .files = {}, .prices = inputs.prices});
     };
     const auto measure = [&](const cell_run& run) -> expected<studied_run> {
-        const auto record = replay(run.config, run.loaded, run.loaded.input.nodes, {}, {.stop = control.stop});
+        const auto record = replay(run.config, run.loaded, run.loaded.input.nodes, {},
+                                   {.kept = kept_of_run::figures, .stop = control.stop});
         if (!record) return unexpected(record.error());
         return studied_run{
             .curve = load_curve_of(*record), .arrived = record->rows.arrived, .failed = record->rows.failed};

@@ -262,6 +262,7 @@ expected<std::unique_ptr<discipline>> checked_discipline(const run_config& confi
 struct started_run::parts_of_run {
     const loaded_input* loaded = nullptr;
     bool is_counted = true;
+    bool splits_idle = true; ///< why what is idle is of no use
     run_prices prices{};
     std::shared_ptr<vgpualloc::fragmentation_model> fragmentation{};
     policies_of_run policies{};
@@ -311,7 +312,8 @@ expected<std::unique_ptr<started_run>> started_run::begin(const run_config& conf
     record.config = config;
     // Where nothing happens to nodes and devices, those of the ledger stay as they are. Moves close devices to others.
     const bool changes = !input.cluster_events.empty() || input.autoscaler || config.defragment != defragment::never;
-    run->is_counted = parts.kept == kept_of_run::everything;
+    run->is_counted = parts.kept != kept_of_run::pods;
+    run->splits_idle = parts.kept == kept_of_run::everything;
     if (changes && run->is_counted) run->start = nodes;
     record.ledger = std::make_unique<vgpualloc::ledger>(std::move(nodes));
     record.ledger->expect_pods(input.pods.size());
@@ -353,7 +355,7 @@ expected<run_record> started_run::end(simulation_result result) {
     if (!parts_->is_counted) return std::move(record);
     count_end_state(record, input, parts_->start ? *parts_->start : record.ledger->nodes(), *parts_->alloc,
                     parts_->sim->state());
-    record.idle = idle_to(input, record.shown_ledger());
+    if (parts_->splits_idle) record.idle = idle_to(input, record.shown_ledger());
     record.offered_load = offered_load_of(input, milli_gpu{record.total_milli});
 #if VGA_VERIFY_ENABLED
     const auto broken = vgpualloc::verify::first_violation(*record.ledger);

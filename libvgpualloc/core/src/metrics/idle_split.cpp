@@ -50,12 +50,13 @@ idle_parts largest_remainders(const std::array<Value, idle_cause_count>& values,
 idle_splitter::idle_splitter(const ledger& book) : book_{&book} {
     std::map<device_now, std::uint32_t> known_devices;
     std::map<std::vector<std::uint32_t>, std::uint32_t> known_configs;
+    std::map<std::pair<std::uint32_t, host_left>, std::uint32_t> known_groups;
     for (std::size_t n = 0; n < book.nodes().nodes.size(); ++n) {
         const node_index where{n};
         if (!book.is_present(where)) continue;
         const host_facts& host = book.nodes().nodes[n].host;
         const bool takes_pods = host.ready && !host.unschedulable;
-        node_now entry{.where = where, .is_for_all = host.is_open()};
+        node_now entry{.where = where, .left = left_on(where), .is_for_all = host.is_open()};
         std::vector<std::uint32_t> devices;
         const auto states = book.devices(where);
         for (std::size_t d = 0; d < states.size(); ++d) {
@@ -74,31 +75,40 @@ idle_splitter::idle_splitter(const ledger& book) : book_{&book} {
         idle_ += entry.idle;
         if (entry.idle == 0) continue;
         std::ranges::sort(devices);
-        if (entry.is_for_all) {
-            const auto position = static_cast<std::uint32_t>(nodes_.size());
-            places_.resize(devices_.size());
-            for (const std::uint32_t number : devices) {
-                device_places& places = places_[number];
-                ++places.count;
-                if (places.nodes.empty() || places.nodes.back() != position) places.nodes.push_back(position);
-            }
-        }
         const auto [config, is_new] = known_configs.try_emplace(devices, static_cast<std::uint32_t>(configs_.size()));
         if (is_new) configs_.push_back(std::move(devices));
         entry.devices = config->second;
         nodes_.push_back(entry);
+        if (!entry.is_for_all) continue;
+        const auto [group, is_new_group] =
+            known_groups.try_emplace({entry.devices, entry.left}, static_cast<std::uint32_t>(groups_.size()));
+        if (is_new_group) groups_.push_back({.devices = entry.devices, .left = entry.left});
+        ++groups_[group->second].nodes;
+        places_.resize(devices_.size());
+        for (const std::uint32_t number : configs_[entry.devices]) {
+            device_places& places = places_[number];
+            ++places.count;
+            if (is_new_group && (places.groups.empty() || places.groups.back() != group->second)) {
+                places.groups.push_back(group->second);
+            }
+        }
     }
 }
 
-std::int64_t idle_splitter::pods_that_the_host_holds(const pod_request& request, node_index where) const {
+idle_splitter::host_left idle_splitter::left_on(node_index where) const {
     const node& described = book_->nodes().nodes[where.at()];
     const host_use& used = book_->host(where);
-    std::int64_t pods = described.pods_max - used.pods;
-    if (request.cpu.count() > 0) pods = std::min(pods, (described.cpu - used.cpu).count() / request.cpu.count());
-    if (request.memory.count() > 0) {
-        pods = std::min(pods, (described.memory - used.memory).count() / request.memory.count());
-    }
-    return std::max<std::int64_t>(pods, 0);
+    return {.pods = described.pods_max - used.pods,
+            .cpu = described.cpu - used.cpu,
+            .memory = described.memory - used.memory};
+}
+
+/// How many pods the host has room for.
+std::int64_t idle_splitter::host_left::pods_of(const pod_request& request) const noexcept {
+    std::int64_t held = pods;
+    if (request.cpu.count() > 0) held = std::min(held, cpu.count() / request.cpu.count());
+    if (request.memory.count() > 0) held = std::min(held, memory.count() / request.memory.count());
+    return std::max<std::int64_t>(held, 0);
 }
 
 namespace {
@@ -231,7 +241,7 @@ public:
         return *sum_;
     }
     /// Those of them in which anything fits.
-    const std::vector<const node_now*>& fitting() {
+    const std::vector<const node_group*>& fitting() {
         if (!sum_) sum_up();
         return fitting_;
     }
@@ -286,17 +296,18 @@ private:
     /// Device by device, as only nodes with room in a device have something that fits.
     void sum_up() {
         sum_.emplace();
-        std::vector<bool> has_room(of_->nodes_.size());
+        std::vector<bool> has_room(of_->groups_.size());
         for (std::uint32_t number = 0; number < of_->places_.size(); ++number) {
             const device_places& places = of_->places_[number];
             if (places.count == 0 || !add_devices(number, places.count, *sum_)) continue;
-            for (const std::uint32_t node : places.nodes) has_room[node] = true;
+            for (const std::uint32_t group : places.groups) has_room[group] = true;
         }
-        for (std::size_t n = 0; n < has_room.size(); ++n) {
-            if (!has_room[n]) continue;
-            const node_answer& answer = with_endless_host(of_->nodes_[n].devices);
-            at(*sum_, idle_cause::scattered) -= answer.fits;
-            if (answer.fits > 0) fitting_.push_back(&of_->nodes_[n]);
+        for (std::size_t g = 0; g < has_room.size(); ++g) {
+            if (!has_room[g]) continue;
+            const node_group& group = of_->groups_[g];
+            const node_answer& answer = with_endless_host(group.devices);
+            at(*sum_, idle_cause::scattered) -= group.nodes * answer.fits;
+            if (answer.fits > 0) fitting_.push_back(&group);
         }
     }
 
@@ -334,7 +345,7 @@ private:
     std::vector<std::optional<device_answer>> of_device_;
     std::vector<std::optional<bool>> of_kind_;
     std::optional<idle_parts> sum_;
-    std::vector<const node_now*> fitting_;
+    std::vector<const node_group*> fitting_;
     std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> by_pods_; ///< by config and pods
 };
 
@@ -343,11 +354,11 @@ idle_parts idle_splitter::of(const pod_request& request) const {
     return of(request, answers);
 }
 
-void idle_splitter::add_taken(const node_now& node, const pod_request& request, device_answers& answers,
-                              idle_parts& sum) const {
-    const std::int64_t taken = answers.taken_by(node.devices, pods_that_the_host_holds(request, node.where));
-    at(sum, idle_cause::of_use) += taken;
-    at(sum, idle_cause::host_full) += answers.with_endless_host(node.devices).fits - taken;
+void idle_splitter::add_taken(const node_group& nodes, const pod_request& request, device_answers& answers,
+                              idle_parts& sum) {
+    const std::int64_t taken = answers.taken_by(nodes.devices, nodes.left.pods_of(request));
+    at(sum, idle_cause::of_use) += nodes.nodes * taken;
+    at(sum, idle_cause::host_full) += nodes.nodes * (answers.with_endless_host(nodes.devices).fits - taken);
 }
 
 idle_parts idle_splitter::of(const pod_request& request, device_answers& answers) const {
@@ -355,7 +366,7 @@ idle_parts idle_splitter::of(const pod_request& request, device_answers& answers
     const bool goes_anywhere = !request.rules.restricts();
     if (goes_anywhere) {
         sum = answers.of_nodes_for_all();
-        for (const node_now* node : answers.fitting()) add_taken(*node, request, answers, sum);
+        for (const node_group* group : answers.fitting()) add_taken(*group, request, answers, sum);
     }
     for (const node_now& node : nodes_) {
         if (goes_anywhere && node.is_for_all) continue;
@@ -367,7 +378,8 @@ idle_parts idle_splitter::of(const pod_request& request, device_answers& answers
         }
         const node_answer& answer = answers.with_endless_host(node.devices);
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += answer.parts[i];
-        if (answer.fits > 0) add_taken(node, request, answers, sum);
+        if (answer.fits == 0) continue;
+        add_taken({.devices = node.devices, .left = node.left, .nodes = 1}, request, answers, sum);
     }
     return sum;
 }

@@ -101,10 +101,11 @@ struct move_figures {
     double copy_s = 0.0;
 };
 
-/// What of a run is kept: all that its files tell, or what became of the pods alone, which makes many runs of a study
-/// faster. Then the ledger's log is dropped as it is read, and of simulation_result the samples, what is counted over
-/// time or at the peak, the clock, the latencies and layout_changes say nothing.
-enum class kept_of_run : bool { everything, pods };
+/// What of a run is kept: all that its files tell; its figures, without why idle devices are of no use, which takes a
+/// tenth of a study's time; or what became of the pods alone, which makes many runs of a study faster. Then the
+/// ledger's log is dropped as it is read, and of simulation_result the samples, what is counted over time or at the
+/// peak, the clock, the latencies and layout_changes say nothing.
+enum class kept_of_run : std::uint8_t { everything, figures, pods };
 
 struct simulation_options {
     kept_of_run kept = kept_of_run::everything;
@@ -267,7 +268,7 @@ private:
     [[nodiscard]] std::uint32_t book(std::uint32_t pod, const vgpualloc::placement& where);
     [[nodiscard]] ticks provide_instances(const vgpualloc::placement& where);
     void begin(const member& started, ticks time);
-    [[nodiscard]] bool counts_amounts() const noexcept { return options_.kept == kept_of_run::everything; }
+    [[nodiscard]] bool counts_amounts() const noexcept { return options_.kept != kept_of_run::pods; }
     [[nodiscard]] std::uint64_t decision_begin() const noexcept; ///< ns
     void count_decision(std::uint64_t begin);
     void forget_log();

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vgpusim/outputs/run_files.hpp"
@@ -41,18 +42,26 @@ struct measured_value {
 };
 using run_measures = std::array<measured_value, std::size(compared_measures)>;
 
+/// The measures of_queues, which need the input; without a queue they are of no job.
+struct measured_waits {
+    measured_value wait{};
+    measured_value slowdown{};
+};
+[[nodiscard]] measured_waits mean_waits_of(const run_record& run, const simulation_input& input);
+[[nodiscard]] run_measures measures_of(const run_record& run, const measured_waits& waits);
+
 /// A run until all that it is compared with are done: means are then over one span (share_span()).
 struct unmeasured_run {
     unmeasured_run() = default;
-    unmeasured_run(run_record run, const simulation_input& input);
+    unmeasured_run(run_record run, const simulation_input& input)
+        : record{std::move(run)}, waits{mean_waits_of(record, input)} {}
 
     /// Gives back what is large or of the input, and what no measure is made of.
     void strip();
-    [[nodiscard]] run_measures measures() const;
+    [[nodiscard]] run_measures measures() const { return measures_of(record, waits); }
 
     run_record record;
-    measured_value wait{};
-    measured_value slowdown{};
+    measured_waits waits{};
 };
 
 /// A measure of one policy, by seed.

@@ -9,6 +9,7 @@
 
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/core/stop.hpp"
+#include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/request.hpp"
 
@@ -62,11 +63,26 @@ private:
     /// Where a device_now is, of the nodes that are for all.
     struct device_places {
         std::int64_t count = 0;
-        std::vector<std::uint32_t> nodes; ///< by position in nodes_, ascending
+        std::vector<std::uint32_t> groups; ///< by position in groups_
+    };
+    struct host_left {
+        std::int64_t pods = 0;
+        milli_cpu cpu;
+        bytes memory;
+
+        [[nodiscard]] std::int64_t pods_of(const pod_request& request) const noexcept;
+        auto operator<=>(const host_left&) const = default;
+    };
+    /// Nodes that are for all, and of which as much is left.
+    struct node_group {
+        std::uint32_t devices = 0; ///< position in configs_
+        host_left left;
+        std::int64_t nodes = 0;
     };
     struct node_now {
         node_index where;
         std::uint32_t devices = 0; ///< position in configs_
+        host_left left;
         std::int64_t idle = 0;
         std::int64_t open_idle = 0; ///< of devices that are not out of service
         bool is_for_all = false;    ///< host_facts::is_open()
@@ -79,14 +95,16 @@ private:
     struct node_answer;
     class device_answers;
     [[nodiscard]] idle_parts of(const pod_request& request, device_answers& answers) const;
-    /// What a node adds that admits the pods, beyond node_answer::parts.
-    void add_taken(const node_now& node, const pod_request& request, device_answers& answers, idle_parts& sum) const;
-    [[nodiscard]] std::int64_t pods_that_the_host_holds(const pod_request& request, node_index where) const;
+    /// What nodes add that admit the pods, beyond node_answer::parts.
+    static void add_taken(const node_group& nodes, const pod_request& request, device_answers& answers,
+                          idle_parts& sum);
+    [[nodiscard]] host_left left_on(node_index where) const;
 
     const ledger* book_;
-    std::vector<node_now> nodes_;                     ///< with something idle
-    std::vector<device_now> devices_;                 ///< different ones
-    std::vector<device_places> places_;               ///< by position in devices_
+    std::vector<node_now> nodes_;       ///< with something idle
+    std::vector<device_now> devices_;   ///< different ones
+    std::vector<device_places> places_; ///< by position in devices_
+    std::vector<node_group> groups_;
     std::vector<std::vector<std::uint32_t>> configs_; ///< different ones, by position in devices_
     std::int64_t idle_ = 0;
 };
