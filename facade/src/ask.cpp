@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "ask_commands.hpp"
+#include "vgpufacade/ask.hpp"
 
 struct vgpu_reply {
     vgpufacade::reply_texts texts;

@@ -1,4 +1,4 @@
-#include "ask_commands.hpp"
+#include "vgpufacade/ask.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -15,7 +15,6 @@
 #include "vgpufacade/whatif.hpp"
 #include "vgpufacade/words.hpp"
 #include "vgpuformats/some_names.hpp"
-#include "vgpusim/study/scenario.hpp"
 
 namespace vgpufacade {
 
@@ -103,31 +102,6 @@ void add_dialect_options(std::vector<option_of<Question>>& options) {
 
 // ---- simulate, compare
 
-/// What a scenario and options, which win over it, ask for. `policies`: every value of the option policy.
-struct simulation_question {
-    simulate_options options;
-    std::vector<std::string> policies;
-};
-
-expected<simulation_question> simulation_of(const named_options& options, const vgpuformats::input_source& source) {
-    simulation_question result;
-    const auto scenario = std::ranges::find(options, "scenario", [](const auto& option) { return option.first; });
-    std::vector<std::pair<std::string, std::string>> baseline;
-    if (scenario != options.end()) {
-        auto read = vgpusim::read_scenario(scenario->second, source);
-        if (!read) return unexpected(std::move(read).error());
-        result.options.config = std::move(read->config);
-        baseline = std::move(read->baseline);
-    }
-    for (const auto& [name, value] : options) {
-        if (name == "scenario") continue;
-        if (name == "policy") result.policies.push_back(value);
-        if (auto set = set_option(result.options, name, value); !set) return unexpected(std::move(set).error());
-    }
-    if (!baseline.empty()) result.options.baseline = vgpusim::with_settings(result.options.config, baseline);
-    return result;
-}
-
 void add_warnings(reply_texts& reply, const vgpusim::loaded_input& input) {
     for (const error& warning : input.warnings) reply.add_line("warning: " + warning.message());
 }
@@ -139,10 +113,10 @@ std::string file_of(const vgpusim::named_texts& files, std::string_view name) {
 
 void simulate_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
                    const std::function<bool()>& stop) {
-    auto question = simulation_of(options, source);
-    if (!question) return reply.fail(question.error());
+    auto chosen = options_from(options, source);
+    if (!chosen) return reply.fail(chosen.error());
     const progress follow{.stop = stop};
-    const auto outcome = simulate(source, std::move(question->options), follow);
+    const auto outcome = simulate(source, *std::move(chosen), follow);
     if (!outcome) return reply.fail(outcome.error());
     auto files = outcome->files(follow);
     if (!files) return reply.fail(files.error());
@@ -154,11 +128,14 @@ void simulate_into(reply_texts& reply, const named_options& options, const vgpuf
 
 void compare_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
                   const std::function<bool()>& stop) {
-    auto question = simulation_of(options, source);
-    if (!question) return reply.fail(question.error());
+    auto chosen = options_from(options, source);
+    if (!chosen) return reply.fail(chosen.error());
+    std::vector<std::string> policies;
+    for (const auto& [name, value] : options) {
+        if (name == "policy") policies.push_back(value);
+    }
     const progress follow{.stop = stop};
-    auto prepared = prepared_comparison::prepare(source, std::move(question->options.config),
-                                                 std::move(question->policies), follow);
+    auto prepared = prepared_comparison::prepare(source, std::move(chosen->config), std::move(policies), follow);
     if (!prepared) return reply.fail(prepared.error());
     const auto outcome = std::move(*prepared).run(follow);
     if (!outcome) return reply.fail(outcome.error());

@@ -10,6 +10,7 @@
 
 #include "make_columns.hpp"
 #include "vgpusim/outputs/loss_figures.hpp"
+#include "vgpusim/study/load_curve.hpp"
 #include "vgpusim/study/run.hpp"
 
 namespace vgpufacade {
@@ -24,17 +25,16 @@ struct measured_cell {
     cell_values values;
 };
 
-cell_values values_of(vgpusim::run_record record, const vgpusim::simulation_input& input) {
-    const vgpusim::unmeasured_run run{std::move(record), input};
-    const auto measured = run.measures();
+cell_values values_of(const vgpusim::run_record& record, const vgpusim::simulation_input& input) {
+    const auto measured = vgpusim::measures_of(record, vgpusim::mean_waits_of(record, input));
     cell_values values;
     for (std::size_t m = 0; m < measured.size(); ++m) {
         const bool is_there = !vgpusim::compared_measures[m].of_queues || measured[m].jobs > 0;
         values.push_back(is_there ? measured[m].value : not_there);
     }
-    values.push_back(static_cast<double>(run.record.rows.arrived));
+    values.push_back(static_cast<double>(record.rows.arrived));
     if (input.measured) {
-        const auto losses = vgpusim::loss_figures_of(run.record.result, input);
+        const auto losses = vgpusim::loss_figures_of(record.result, input);
         values.insert(values.end(), {losses.pods.ratio(), losses.memory_ratio()});
     }
     values.resize(cell_measures, not_there);
@@ -95,6 +95,34 @@ table table_of(const vgpusim::experiment& plan, const std::vector<measured_cell>
 
 } // namespace
 
+std::vector<std::string> measure_names() {
+    std::vector<std::string> names;
+    for (const vgpusim::compared_measure& measure : vgpusim::compared_measures) names.emplace_back(measure.name);
+    for (const std::string_view name : more_measures) names.emplace_back(name);
+    return names;
+}
+
+cell_values measures_of(const simulation_outcome& outcome) {
+    return values_of(outcome.record(), outcome.input().input);
+}
+
+table curve_of(const simulation_outcome& outcome) {
+    const vgpusim::load_curve curve = vgpusim::load_curve_of(outcome.record());
+    std::vector<std::int64_t> loads;
+    std::vector<std::vector<double>> metrics(vgpusim::load_metric_names.size());
+    for (std::size_t load = 0; load < curve.size(); ++load) {
+        if (!curve[load]) continue;
+        loads.push_back(static_cast<std::int64_t>(load));
+        for (std::size_t m = 0; m < metrics.size(); ++m) metrics[m].push_back((*curve[load])[m]);
+    }
+    table result{.columns = {{"load_pct", "%", std::move(loads)}}};
+    for (std::size_t m = 0; m < metrics.size(); ++m) {
+        const std::string name{vgpusim::load_metric_names[m]};
+        result.columns.push_back({.name = name, .unit = unit_of(name), .values = std::move(metrics[m])});
+    }
+    return result;
+}
+
 expected<table> run_experiment(const vgpuformats::input_source& source, const vgpusim::experiment& plan,
                                std::size_t jobs, const cell_store& store, const progress& follow) {
     if (auto checked = check_cells(plan.lists); !checked) return unexpected(std::move(checked).error());
@@ -126,9 +154,10 @@ expected<table> run_experiment(const vgpuformats::input_source& source, const vg
                 if (store.store) store.store(address, measured.values);
             }};
     const auto measure = [&](const cell_run& run) -> expected<measured_cell> {
-        auto record = vgpusim::replay(run.config, run.loaded, run.loaded.input.nodes, {}, {.stop = control.stop});
+        auto record = vgpusim::replay(run.config, run.loaded, run.loaded.input.nodes, {},
+                                      {.kept = vgpusim::kept_of_run::figures, .stop = control.stop});
         if (!record) return unexpected(std::move(record).error());
-        return measured_cell{.address = run.address, .values = values_of(*std::move(record), run.loaded.input)};
+        return measured_cell{.address = run.address, .values = values_of(*record, run.loaded.input)};
     };
     auto results = vgpusim::run_experiment<measured_cell>(plan, vgpusim::loader_from(source, plan, control.stop),
                                                           measure, control, kept);

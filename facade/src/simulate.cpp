@@ -7,6 +7,7 @@
 #include "vgpusim/outputs/answer.hpp"
 #include "vgpusim/outputs/report.hpp"
 #include "vgpusim/outputs/summary_json.hpp"
+#include "vgpusim/study/scenario.hpp"
 #include "vgpusim/study/solver.hpp"
 
 namespace vgpufacade {
@@ -70,6 +71,24 @@ expected<void> set_option(simulate_options& options, std::string_view name, std:
     if (value != "true" && value != "false") return unexpected(vgpusim::bad_setting(name, value, "true or false"));
     options.bound = value == "true";
     return {};
+}
+
+expected<simulate_options> options_from(const named_options& options, const vgpuformats::input_source& source) {
+    simulate_options result;
+    std::vector<std::pair<std::string, std::string>> baseline;
+    for (const auto& [name, value] : options) {
+        if (name != "scenario") continue;
+        auto scenario = vgpusim::read_scenario(value, source);
+        if (!scenario) return unexpected(std::move(scenario).error());
+        result.config = std::move(scenario->config);
+        baseline = std::move(scenario->baseline);
+    }
+    for (const auto& [name, value] : options) {
+        if (name == "scenario") continue;
+        if (auto set = set_option(result, name, value); !set) return unexpected(std::move(set).error());
+    }
+    if (!baseline.empty()) result.baseline = vgpusim::with_settings(result.config, baseline);
+    return result;
 }
 
 expected<prepared_simulation> prepared_simulation::prepare(const vgpuformats::input_source& source,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,9 +23,16 @@ inline constexpr std::size_t cell_measures = std::size(vgpusim::compared_measure
 /// What is known of a cell: by measure, NaN where the run has no such figure.
 using cell_values = std::vector<double>;
 
+/// The names of all measures, in that order.
+[[nodiscard]] std::vector<std::string> measure_names();
+/// What a cell has of a run that is finished.
+[[nodiscard]] cell_values measures_of(const simulation_outcome& outcome);
+/// What the run was at every whole percent of load: load_pct, then vgpusim::load_metric_names. Percents without an
+/// event nearby are left out. The run has a sample after every event, and its pods stay.
+[[nodiscard]] table curve_of(const simulation_outcome& outcome);
+
 /// Finished cells that a caller keeps. An address is a SHA-256 over the version, the inputs and the options that decide
-/// the values. Where an input is columns, and in a build without SHA-256, there is none and nothing is looked up or
-/// stored.
+/// the values.
 using cell_store = vgpusim::result_store<cell_values>;
 
 /// Replays, on so many threads, every cell that the store does not know, and stores it. A row per cell, by list, then

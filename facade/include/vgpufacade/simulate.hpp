@@ -34,6 +34,14 @@ struct simulate_options {
 /// those of vgpusim::set_key().
 [[nodiscard]] expected<void> set_option(simulate_options& options, std::string_view name, std::string_view value);
 
+/// Names and values; a name may come more than once.
+using named_options = std::vector<std::pair<std::string, std::string>>;
+
+/// What a scenario asks for, the input that an option of that name names, and options, which win over it. Errors: those
+/// of vgpusim::read_scenario() and set_option().
+[[nodiscard]] expected<simulate_options> options_from(const named_options& options,
+                                                      const vgpuformats::input_source& source);
+
 /// How a caller follows a simulation and ends it.
 struct progress {
     /// Called now and then with the pods of `what`, a policy or "baseline", that have arrived, of how many; empty:
