@@ -2,7 +2,7 @@
 """Adds up what scripts/test.sh ran: names the ten slowest tests, and prints 'N passed, N failed, N skipped' as the last line.
 
 Each argument is one outcome:
-  ctest:NAME:EXIT:JUNIT   one ctest run and the JUnit file it wrote; a test that left a GoogleTest report gtest/TEST.xml
+  ctest:NAME:EXIT:JUNIT   one ctest run and the JUnit file it wrote; a test that left a report gtest/TEST.xml, of GoogleTest or pytest,
                           beside that file counts as the cases in the report
   check:NAME:EXIT         a command that counts as one test
   step:NAME:EXIT          a command that counts only when it failed (a build, say)
@@ -30,10 +30,10 @@ def verdict(case):
 
 
 def case_verdict(case):
-    """The verdict of one case of a GoogleTest report."""
-    if case.find("failure") is not None:
+    """The verdict of one case of a report of GoogleTest or pytest."""
+    if case.find("failure") is not None or case.find("error") is not None:
         return "failed"
-    return "passed" if case.get("result") == "completed" else "skipped"
+    return "passed" if case.get("result", "completed") == "completed" and case.find("skipped") is None else "skipped"
 
 
 def cases_of(test, reports):

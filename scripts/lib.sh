@@ -101,6 +101,18 @@ find_solver() {
         touch "$solver_folder/$solver_package"
 }
 
+# The tools of the Python package and of its tests, in a virtual environment of the checkout. Silent and offline once they are there.
+python_folder=$root/build/python
+python_stamp() { echo "$python_folder/$(sha256sum <"$root/python-bindings/requirements.txt" | cut -c1-16)"; }
+find_python() {
+    if [ -f "$(python_stamp)" ]; then return 0; fi
+    say "installing python-bindings/requirements.txt"
+    rm -rf "$python_folder"
+    python3 -m venv "$python_folder" >&2 &&
+        "$python_folder/bin/pip" install --quiet --disable-pip-version-check -r "$root/python-bindings/requirements.txt" >&2 &&
+        touch "$(python_stamp)"
+}
+
 # go_settings BUILD [PACKAGE]: one set everywhere, as another one shares nothing of Go's build cache. PACKAGE: the folder of
 # vgpualloc.pc, where that is not the build's. The flag names what pkg-config says: Go's cache does not see that and would link
 # the library of another build.
@@ -137,7 +149,7 @@ configure() {
         rm -f "$log" "$cache" # where the compiler stands
     fi
     if [ -f "$cache" ] && [ -f "$root/build/$1/build.ninja" ] && [ "$log" -nt "$root/CMakePresets.json" ] &&
-        ! [ "$solver_folder/$solver_package" -nt "$log" ]; then return 0; fi
+        ! [ "$solver_folder/$solver_package" -nt "$log" ] && ! [ "$(python_stamp)" -nt "$log" ]; then return 0; fi
     mkdir -p "$root/build"
     say "configuring $1"
     if ! (cd "$root" && cmake --preset "$1") >"$log" 2>&1; then

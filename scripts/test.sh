@@ -62,6 +62,11 @@ install_solver() {
     find_solver || { say "no $solver_package here: tests of the solver are skipped"; [ "${CI:-}" != true ]; }
 }
 
+# Nor what the Python package is built and tested with.
+install_python() {
+    find_python || { say "no packages of python-bindings/requirements.txt here: the Python package is left out"; [ "${CI:-}" != true ]; }
+}
+
 # The sanitizers and the counters share one build: each alone costs about as much to compile as both together.
 checked_stage() {
     local preset failed=0
@@ -147,6 +152,7 @@ trap finish EXIT
 
 outcome_of step "the packages" install_packages test
 outcome_of step "the solver" install_solver
+outcome_of step "the tools of the Python package" install_python
 use_ccache
 export UBSAN_OPTIONS=print_stacktrace=1
 all_stages

@@ -75,7 +75,7 @@ THIRD_PARTY = {
     "interfaces/highs_c_api.h": (["solver"], SOURCES),
     "openssl/": (["formats", "fetch"], SOURCES),
     "yaml-cpp/": (["text"], SOURCES),
-    "pybind11/": (["python-bindings"], ANYWHERE),
+    "nanobind/": (["python-bindings"], ANYWHERE),
 }
 # The operating system's headers: the core is a pure library and has no use for them.
 C_HEADERS = ("stddef.h", "stdint.h")  # of the C standard, which a header for C needs

@@ -1,0 +1,43 @@
+#include "call_watch.hpp"
+
+#include <string>
+
+#include <nanobind/stl/string.h>
+
+namespace vgpupython {
+
+vgpufacade::progress call_watch::follow() {
+    vgpufacade::progress result{.tell = {}, .stop = stop_};
+    if (!tell_.is_none()) {
+        result.tell = [this](std::string_view what, std::size_t done, std::size_t total) { tell(what, done, total); };
+    }
+    return result;
+}
+
+void call_watch::raise_pending() {
+    if (pending_) throw nb::python_error{*std::exchange(pending_, std::nullopt)};
+}
+
+bool call_watch::is_end_wanted() {
+    if (pending_ || (flag_ != nullptr && flag_->is_set())) return true;
+    const auto now = clock::now();
+    if (now - asked_ < std::chrono::milliseconds{20}) return false;
+    const nb::gil_scoped_acquire python;
+    if (PyErr_CheckSignals() != 0) pending_.emplace();
+    asked_ = clock::now();
+    return pending_.has_value();
+}
+
+void call_watch::tell(std::string_view what, std::size_t done, std::size_t total) {
+    const auto now = clock::now();
+    if (pending_ || (done < total && now - told_ < std::chrono::milliseconds{50})) return;
+    told_ = now;
+    const nb::gil_scoped_acquire python;
+    try {
+        tell_(std::string{what}, done, total);
+    } catch (nb::python_error& raised) {
+        pending_.emplace(std::move(raised));
+    }
+}
+
+} // namespace vgpupython

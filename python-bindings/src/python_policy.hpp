@@ -1,0 +1,130 @@
+// Policies that a caller has written in Python.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include "score_rows.hpp"
+#include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/core/hash.hpp"
+#include "vgpualloc/policy/factory.hpp"
+#include "vgpualloc/policy/policy.hpp"
+
+namespace vgpupython {
+
+namespace nb = nanobind;
+
+/// Takes over what Python has raised; the run is to end. Called with the GIL.
+using failure_sink = std::function<void(nb::python_error&&)>;
+
+/// A compiled score(): of `rows` candidates, whose states are columns one after the other, and of the free parts of
+/// their devices, rows × `width`. Writes a score for each.
+using compiled_score = void (*)(std::int64_t rows, const std::int64_t* request, const std::int64_t* before,
+                                const std::int64_t* after, std::int64_t width, const std::int64_t* gpus_before,
+                                const std::int64_t* gpus_after, double* scores);
+
+/// The policy that a text or a vgpualloc.Policy stands for, a weighted sum included. Has the GIL. Errors: those of
+/// vgpualloc::parse_policy(). Raises what begin() raises.
+[[nodiscard]] vgpualloc::expected<std::unique_ptr<vgpualloc::policy>>
+make_policy(nb::handle spelled, const vgpualloc::policy_parameters& parameters, const failure_sink& fail);
+
+/// Hands the states of all candidates of a decision to Python at once and keeps the scores, which depend on request and
+/// states alone, until the policy's epoch rises. After a failure it answers 0 and asks Python nothing more.
+class python_policy final : public vgpualloc::policy {
+public:
+    /// `subject` is a vgpualloc.Policy. Has the GIL.
+    python_policy(nb::handle subject, failure_sink fail);
+    ~python_policy() override;
+    python_policy(const python_policy&) = delete;
+    python_policy& operator=(const python_policy&) = delete;
+
+    [[nodiscard]] std::string_view name() const noexcept override { return name_; }
+    [[nodiscard]] vgpualloc::policy_traits traits() const noexcept override;
+    [[nodiscard]] double node_score(const vgpualloc::request_view& request, const vgpualloc::node_view& before,
+                                    const vgpualloc::node_view& after) override;
+    [[nodiscard]] double device_score(const vgpualloc::request_view& request, const vgpualloc::node_view& before,
+                                      const vgpualloc::node_view& after, const vgpualloc::step_view& step) override;
+    void begin_batch() override { is_collecting_ = true; }
+    [[nodiscard]] std::size_t end_batch() override;
+    void note_arrival(const vgpualloc::pod_request& request, const vgpualloc::ledger& book) override;
+    [[nodiscard]] std::uint64_t epoch() const noexcept override { return epoch_; }
+    void forget_ids() override;
+
+    /// Tells it the workload to expect. Has the GIL; raises what the policy raises.
+    void begin(const vgpualloc::workload& typical);
+
+private:
+    enum class policy_form : std::uint8_t { arrays, rows, numba };
+
+    /// What a score depends on; ids are of states that the allocator has interned.
+    struct score_key {
+        std::uint64_t request = 0;
+        std::uint64_t states = 0; ///< the ids before and after
+        std::int64_t cpu = 0;
+        std::int64_t cpu_left = 0;
+        bool operator==(const score_key&) const = default;
+    };
+    struct key_hash {
+        [[nodiscard]] std::size_t operator()(const score_key& key) const noexcept {
+            using vgpualloc::hash_combine;
+            return hash_combine(
+                hash_combine(hash_combine(key.request, key.states), static_cast<std::uint64_t>(key.cpu)),
+                static_cast<std::uint64_t>(key.cpu_left));
+        }
+    };
+    using kept_scores = std::unordered_map<score_key, double, key_hash>;
+
+    /// Candidates of one request that Python has not scored yet.
+    struct candidates {
+        std::size_t request = 0;
+        std::shared_ptr<score_rows> before;
+        std::shared_ptr<score_rows> after;
+        std::vector<score_key> keys{}; ///< by row; empty for one that is not kept
+
+        explicit candidates(std::size_t of_request, std::size_t fields)
+            : request{of_request}, before{std::make_shared<score_rows>(fields)},
+              after{std::make_shared<score_rows>(fields)} {}
+    };
+
+    [[nodiscard]] std::size_t number_of(const vgpualloc::pod_request& request);
+    [[nodiscard]] shown_request describe(const vgpualloc::pod_request& request, std::int64_t number) const;
+    template <class Add>
+    [[nodiscard]] double score(bool of_device, std::size_t request, const std::optional<score_key>& key, Add add);
+    void compute(bool of_device, candidates& wanted, std::vector<double>& scores);
+    void ask_python(bool of_device, candidates& wanted, std::vector<double>& scores);
+    void check(bool of_device, const std::vector<double>& scores) const;
+    void read_epoch();
+    void forget_scores();
+    [[nodiscard]] std::string called(bool of_device) const;
+
+    nb::object subject_;
+    nb::object score_;
+    nb::object device_score_; ///< None: score() decides that too
+    nb::object arrived_;      ///< None: it does not want to know
+    failure_sink fail_;
+    std::string name_;
+    std::string class_name_;
+    policy_form form_ = policy_form::arrays;
+    bool wants_gpus_ = false; ///< of a compiled form
+    compiled_score compiled_ = nullptr;
+    compiled_score compiled_device_ = nullptr;
+    std::uint64_t epoch_ = 0;
+    bool has_failed_ = false;
+    bool is_collecting_ = false;
+    const vgpualloc::ledger* book_ = nullptr;
+    std::vector<std::pair<vgpualloc::pod_request, nb::object>> requests_; ///< by number, as Python sees them
+    std::vector<shown_request> shown_;
+    std::unordered_map<const vgpualloc::pod_request*, std::size_t> number_at_;
+    kept_scores kept_[2];                 ///< of nodes, of devices
+    std::optional<candidates> wanted_[2]; ///< likewise, while it is collecting
+    std::int64_t decisions_ = 0;
+};
+
+} // namespace vgpupython

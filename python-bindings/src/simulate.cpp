@@ -1,0 +1,210 @@
+// Simulations.
+#include "bind.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "call_watch.hpp"
+#include "errors.hpp"
+#include "frame.hpp"
+#include "python_discipline.hpp"
+#include "python_policy.hpp"
+#include "python_source.hpp"
+#include "texts.hpp"
+#include "vgpufacade/experiment.hpp"
+#include "vgpufacade/simulate.hpp"
+#include "vgpufacade/words.hpp"
+#include "vgpuformats/files.hpp"
+
+namespace vgpupython {
+
+namespace {
+
+using vgpufacade::named_options;
+using vgpufacade::simulation_outcome;
+
+/// `make` without the GIL, and what was raised meanwhile.
+template <class Make>
+auto without_gil(call_watch& watch, Make make) {
+    auto result = [&] {
+        const nb::gil_scoped_release released;
+        return make();
+    }();
+    watch.raise_pending();
+    return value_or_raise(std::move(result));
+}
+
+/// Objects in the place of names; None: there is none.
+struct given_objects {
+    nb::object policy;        ///< a text or a vgpualloc.Policy, as all of these
+    nb::object device_policy; ///< None: as the policy
+    nb::object discipline;
+};
+
+std::string label_of(nb::handle spelled) {
+    return nb::cast<std::string>(nb::isinstance<nb::str>(spelled) ? spelled : nb::object{spelled.attr("_label")});
+}
+
+vgpualloc::expected<vgpusim::policies_of_run>
+make_policies(const given_objects& given, const vgpualloc::policy_parameters& parameters, const failure_sink& fail) {
+    const nb::gil_scoped_acquire python;
+    try {
+        auto node = make_policy(given.policy, parameters, fail);
+        if (!node) return vgpualloc::unexpected(std::move(node).error());
+        vgpusim::policies_of_run result{.node = *std::move(node), .device = nullptr};
+        if (given.device_policy.is_none()) return result;
+        auto device = make_policy(given.device_policy, parameters, fail);
+        if (!device) return vgpualloc::unexpected(std::move(device).error());
+        result.device = *std::move(device);
+        const bool by_position = result.node->positional() != nullptr || result.device->positional() != nullptr;
+        if (!by_position) return result;
+        return vgpualloc::unexpected(bad_value(vgpualloc::error_code::unsupported, "device_policy",
+                                               label_of(given.device_policy),
+                                               "no policy that looks at positions beside one in Python"));
+    } catch (nb::python_error& raised) {
+        fail(std::move(raised));
+        return vgpualloc::unexpected(vgpualloc::bad_input(vgpualloc::error_code::stopped, "", "stopped", ""));
+    }
+}
+
+void use_objects(vgpufacade::simulate_options& options, const given_objects& given, call_watch& watch) {
+    const failure_sink fail = [&watch](nb::python_error&& raised) { watch.fail(std::move(raised)); };
+    if (!given.policy.is_none()) {
+        options.config.policy = label_of(given.policy);
+        options.config.device_policy = given.device_policy.is_none() ? "" : label_of(given.device_policy);
+        options.make_policies = [&given, fail](const vgpualloc::policy_parameters& parameters) {
+            return make_policies(given, parameters, fail);
+        };
+    }
+    if (!given.discipline.is_none()) {
+        options.config.discipline = label_of(given.discipline);
+        options.make_discipline = [&given, fail]() -> std::unique_ptr<vgpusim::discipline> {
+            const nb::gil_scoped_acquire python;
+            return std::make_unique<python_discipline>(given.discipline, fail);
+        };
+    }
+}
+
+/// `baseline`: settings of a run to compare with, where they differ; none: there is no such run. `policy` and
+/// `discipline`: objects in the place of what the options name, or None.
+simulation_outcome simulate(const named_options& options, const std::optional<named_options>& baseline, nb::list inputs,
+                            nb::object tell, nb::object policy, nb::object device_policy, nb::object discipline,
+                            const stop_flag* stop) {
+    const given_objects given{std::move(policy), std::move(device_policy), std::move(discipline)};
+    const python_source source{std::move(inputs)};
+    call_watch watch{std::move(tell), stop};
+    auto chosen = value_or_raise(vgpufacade::options_from(options, source));
+    if (baseline) {
+        chosen.baseline = chosen.config;
+        for (const auto& [key, value] : *baseline) done_or_raise(vgpusim::set_key(*chosen.baseline, key, value));
+    }
+    use_objects(chosen, given, watch);
+    return without_gil(watch, [&] { return vgpufacade::simulate(source, std::move(chosen), watch.follow()); });
+}
+
+/// Every setting of a run, as names and values; the policies that options name need not be known.
+named_options settings_of(const named_options& options, nb::list inputs) {
+    const python_source source{std::move(inputs)};
+    const auto chosen = value_or_raise(vgpufacade::options_from(options, source));
+    named_options result;
+    for (const vgpusim::run_setting& key : vgpusim::all_settings()) {
+        if (key.name != "out" && key.name != "trace") result.emplace_back(key.name, key.get(chosen.config));
+    }
+    return result;
+}
+
+nb::list files_of(const simulation_outcome& outcome) {
+    call_watch watch{nb::none()};
+    const auto files = without_gil(watch, [&] { return outcome.files(watch.follow()); });
+    nb::list result;
+    for (const auto& [name, text] : files) result.append(nb::make_tuple(name, bytes_of(text)));
+    return result;
+}
+
+/// Writes all files into a folder, or none. Returns their names.
+std::vector<std::string> write(const simulation_outcome& outcome, const std::string& folder) {
+    call_watch watch{nb::none()};
+    const auto files = without_gil(watch, [&] { return outcome.files(watch.follow()); });
+    std::vector<vgpuformats::output_file> outputs;
+    std::vector<std::string> names;
+    for (const auto& [name, text] : files) {
+        outputs.push_back({.name = name, .content = text});
+        names.push_back(name);
+    }
+    std::vector<std::string> inputs;
+    for (const auto& [key, path] : vgpusim::paths_of(outcome.record().config)) inputs.push_back(path);
+    done_or_raise(vgpuformats::keep_inputs(folder, names, inputs));
+    const auto written = [&] {
+        const nb::gil_scoped_release released;
+        return vgpuformats::write_files(folder, outputs);
+    }();
+    if (!written) raise(written.error());
+    return names;
+}
+
+std::vector<std::string> warnings_of(const simulation_outcome& outcome) {
+    std::vector<std::string> result;
+    for (const auto& warning : outcome.input().warnings) result.push_back(warning.message());
+    return result;
+}
+
+} // namespace
+
+void bind_simulate(nb::module_& module) {
+    nb::class_<stop_flag>(module, "StopFlag").def(nb::init<>()).def("set", &stop_flag::set);
+    nb::class_<simulation_outcome>(module, "Outcome")
+        .def("pods", [](const simulation_outcome& self) { return frame{self.pods()}; })
+        .def("timeseries", [](const simulation_outcome& self) { return frame{self.timeseries()}; })
+        .def("summary_json", [](const simulation_outcome& self) { return bytes_of(self.summary_json()); })
+        .def("text", [](const simulation_outcome& self) { return bytes_of(vgpufacade::outcome_text(self)); })
+        .def("measures",
+             [](const simulation_outcome& self) {
+                 const auto names = vgpufacade::measure_names();
+                 const auto values = vgpufacade::measures_of(self);
+                 nb::list result;
+                 for (std::size_t m = 0; m < names.size(); ++m) result.append(nb::make_tuple(names[m], values[m]));
+                 return result;
+             })
+        .def("curve",
+             [](const simulation_outcome& self) {
+                 return frame{std::make_shared<const vgpufacade::table>(vgpufacade::curve_of(self))};
+             })
+        .def("pods_leave", [](const simulation_outcome& self) { return self.record().pods_leave; })
+        .def("input_files",
+             [](const simulation_outcome& self) {
+                 nb::list result;
+                 for (const auto& file : self.input().files) result.append(nb::make_tuple(file.path, file.sha256));
+                 return result;
+             })
+        .def("warnings", &warnings_of)
+        .def("files", &files_of)
+        .def("write", &write, nb::arg("folder"));
+    module.def(
+        "paired_difference",
+        [](const std::vector<double>& first, const std::vector<double>& second) {
+            if (first.size() != second.size() || first.size() < 2) raise_state("expected at least two seeds of both");
+            const auto difference = vgpusim::paired_difference_of(first, second);
+            return nb::make_tuple(difference.mean, difference.low, difference.high, difference.seeds_matter,
+                                  difference.is_shown());
+        },
+        nb::arg("first"), nb::arg("second"));
+    module.def(
+        "mean_and_deviation",
+        [](const std::vector<double>& values) {
+            return nb::make_tuple(vgpusim::mean_of(values), vgpusim::deviation_of(values));
+        },
+        nb::arg("values"));
+    module.def("settings", &settings_of, nb::arg("options"), nb::arg("inputs"));
+    module.def("simulate", &simulate, nb::arg("options"), nb::arg("baseline").none(), nb::arg("inputs"),
+               nb::arg("tell").none(), nb::arg("policy").none(), nb::arg("device_policy").none(),
+               nb::arg("discipline").none(), nb::arg("stop").none());
+}
+
+} // namespace vgpupython

@@ -1,0 +1,74 @@
+"""Answers of a cluster: what the command line says, as values."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from vgpualloc._tables import Table, table_of_columns
+
+
+class Answer(Mapping[str, Any]):
+    """What a command answers: ``str()`` is its text, the keys are those of its ``--json``.
+
+    Lists of objects are Tables, with dots between the names of nested keys. ``ok``: a node takes the pod, all pods run,
+    or the plan was found.
+    """
+
+    def __init__(self, text: str, content: Any, ok: bool) -> None:
+        self._text = text
+        self._content = content
+        self.ok = ok
+        self._tables: dict[str, Any] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        value = self._content[key]
+        if not _is_list_of_objects(value):
+            return value
+        if key not in self._tables:
+            self._tables[key] = table_of(value)
+        return self._tables[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._content)
+
+    def __len__(self) -> int:
+        return len(self._content)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of ``--json``, as a copy."""
+        return json.loads(json.dumps(self._content))
+
+    def __str__(self) -> str:
+        return self._text.rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"Answer(ok={self.ok}: {', '.join(self._content)})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def __reduce__(self):
+        return Answer, (self._text, self._content, self.ok)
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
+
+
+def table_of(rows: list[dict[str, Any]]) -> Table:
+    """Objects as rows; what a row lacks is None, and lists in a cell stay JSON."""
+    flat = [dict(_leaves(row)) for row in rows]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    return table_of_columns({name: [row.get(name) for row in flat] for name in names})
+
+
+def _leaves(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, part in value.items():
+        if isinstance(part, dict):
+            yield from _leaves(part, f"{prefix}{key}.")
+        else:
+            yield prefix + key, json.dumps(part, ensure_ascii=False) if isinstance(part, list) else part
+

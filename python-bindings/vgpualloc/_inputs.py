@@ -1,0 +1,102 @@
+"""What a caller gives as an input: a path, a content or a table."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vgpualloc import _core
+from vgpualloc._errors import InputError, bad_value
+
+Named = tuple[str, object]
+
+
+def named_input(key: str, value: Any) -> tuple[str, list[Named]]:
+    """The name of an input, and what it names where it is no file.
+
+    ``str`` and path objects are paths, ``bytes`` are the content, all else is a table.
+    """
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value), []
+    name = f"<{key}>"
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return name, [(name, bytes(value))]
+    return name, [(name, columns_of(name, value))]
+
+
+def named_objects(key: str, value: Any) -> tuple[list[str], list[Named]]:
+    """Names of inputs with Kubernetes objects: files or contents, or objects as mappings, one or several."""
+    if isinstance(value, (str, os.PathLike, bytes, bytearray)):
+        name, named = named_input(key, value)
+        return [name], named
+    if isinstance(value, Mapping):
+        value = [value]
+    if not isinstance(value, Sequence):
+        raise TypeError(f"{key}: expected a path, bytes, an object or a list of them, not {type(value).__name__}")
+    names: list[str] = []
+    inputs: list[Named] = []
+    for number, part in enumerate(value):
+        label = key if len(value) == 1 else f"{key} {number}"
+        if isinstance(part, Mapping):
+            part = json.dumps(part).encode()
+        name, named = named_input(label, part)
+        names.append(name)
+        inputs += named
+    return names, inputs
+
+
+def columns_of(name: str, table: Any) -> _core.InputColumns:
+    """The columns of a table: whatever exports an Arrow stream, or columns by name."""
+    if hasattr(table, "__arrow_c_stream__"):
+        try:
+            return _core.InputColumns.from_arrow(name, table)
+        except ImportError:  # pandas exports through pyarrow only
+            pass
+    if hasattr(table, "to_dict") and hasattr(table, "columns"):  # a DataFrame of pandas
+        table = {str(column): table[column] for column in table.columns}
+    if not isinstance(table, Mapping):
+        raise TypeError(f"{name}: expected a path, bytes, a DataFrame or columns by name, not {type(table).__name__}")
+    length = max((len(cells) for cells in table.values() if not isinstance(cells, str) and hasattr(cells, "__len__")),
+                 default=0)
+    pairs = [(str(column), _cells(name, str(column), cells, length)) for column, cells in table.items()]
+    return _core.InputColumns.from_pairs(name, pairs)
+
+
+def _cells(name: str, column: str, cells: Any, length: int) -> Any:
+    """One column as the core takes it: an array of int64, float64 or bool, or a list of str and None."""
+    import numpy as np
+
+    if isinstance(cells, (str, bool, int, float)):  # the same in every row
+        cells = [cells] * length
+    array = np.asarray(cells)
+    if array.ndim != 1:
+        raise bad_value("malformed", column, f"{array.ndim} dimensions", "one value for each row", name)
+    if array.dtype.kind == "b":
+        return np.ascontiguousarray(array)
+    if array.dtype.kind == "u" and array.dtype.itemsize == 8 and len(array) and array.max() > np.iinfo(np.int64).max:
+        raise bad_value("out_of_range", column, array.max(), "a whole number below 2^63", name)
+    if array.dtype.kind in "iu":
+        return np.ascontiguousarray(array, dtype=np.int64)
+    if array.dtype.kind == "f":
+        return np.ascontiguousarray(array, dtype=np.float64)
+    if array.dtype.kind == "U":
+        return array.tolist()
+    if array.dtype.kind == "O" or array.dtype.kind == "T":
+        return [_text_or_none(name, column, row, cell) for row, cell in enumerate(array.tolist(), 1)]
+    raise bad_value("unsupported", column, str(array.dtype), "whole numbers, real numbers, bool or text", name)
+
+
+def _text_or_none(name: str, column: str, row: int, cell: Any) -> str | None:
+    if cell is None or cell != cell:  # NaN
+        return None
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, (int, float)):
+        return str(cell)
+    raise InputError(f"{name} row {row}: {column}: got a {type(cell).__name__}, expected text or a number",
+                     code="unsupported", where=f"{name} row {row}", field=column, value=repr(cell),
+                     expected="text or a number")

@@ -1,0 +1,246 @@
+"""Pods, and what became of them."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import time
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from vgpualloc._errors import bad_value
+from vgpualloc._inputs import Named, named_input
+
+
+class Share(NamedTuple):
+    """A part of a device that a container has."""
+
+    container: int
+    device: int
+    uuid: str
+    kind: str
+    part: str
+    memory_mib: int
+    cores: int
+
+
+class Pod:
+    """A pod of one container, as a request. Immutable; amounts are those of each device.
+
+    Parameters
+    ----------
+    gpus : int
+        Devices.
+    gpu_memory_mib, gpu_memory_percent : int, optional
+        Device memory; neither: all of it.
+    gpu_cores : int, optional
+        Compute of a device, in percent; without it no limit.
+    profile : str
+        A MIG profile, ``"1g.10gb"``.
+    cpu_milli, memory_mib : int
+        Of the host.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> vg.Pod(gpus=1, gpu_memory_mib=20480, cpu_milli=4000)
+    Pod(gpus=1, gpu_memory_mib=20480, cpu_milli=4000)
+    """
+
+    __slots__ = ("_amounts",)
+    _FIELDS = ("gpus", "gpu_memory_mib", "gpu_memory_percent", "gpu_cores", "profile", "cpu_milli", "memory_mib")
+
+    def __init__(self, *, gpus: int = 0, gpu_memory_mib: int | None = None, gpu_memory_percent: int | None = None,
+                 gpu_cores: int | None = None, profile: str = "", cpu_milli: int = 0, memory_mib: int = 0) -> None:
+        amounts = {"gpus": gpus, "gpu_memory_mib": gpu_memory_mib, "gpu_memory_percent": gpu_memory_percent,
+                   "gpu_cores": gpu_cores, "profile": profile, "cpu_milli": cpu_milli, "memory_mib": memory_mib}
+        for field, value in amounts.items():
+            if field == "profile":
+                if not isinstance(value, str):
+                    raise TypeError(f"Pod: {field}: expected a text, not {type(value).__name__}")
+            elif value is not None:
+                if isinstance(value, bool) or not hasattr(value, "__index__"):
+                    raise TypeError(f"Pod: {field}: expected a whole number, not {value!r}")
+                most = 100 if field in ("gpu_memory_percent", "gpu_cores") else 2**53
+                if not 0 <= value <= most:
+                    raise bad_value("out_of_range", field, value, f"a whole number from 0 to {most}", "Pod")
+                amounts[field] = int(value)
+        if gpu_memory_mib is not None and gpu_memory_percent is not None:
+            raise bad_value("mismatch", "gpu_memory_percent", gpu_memory_percent, "none beside gpu_memory_mib", "Pod")
+        object.__setattr__(self, "_amounts", amounts)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Pod._FIELDS:
+            return self._amounts[name]
+        raise AttributeError(f"Pod has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a Pod never changes")
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{key}={value!r}" for key, value in self._amounts.items() if value not in (None, 0, ""))
+        return f"Pod({said})"
+
+    def __eq__(self, other: object) -> bool:
+        return self._amounts == other._amounts if isinstance(other, Pod) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._amounts.values()))
+
+    def __reduce__(self) -> Any:
+        return _pod_of, (self._amounts,)
+
+    def manifest(self, dialect: str, name: str = "pod") -> dict[str, Any]:
+        """The pod as an object of Kubernetes, with the resources of a dialect."""
+        resources = self._resources(dialect)
+        if self.cpu_milli:
+            resources["cpu"] = f"{self.cpu_milli}m"
+        if self.memory_mib:
+            resources["memory"] = f"{self.memory_mib}Mi"
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
+                "spec": {"containers": [{"name": "main", "image": "none",
+                                         "resources": {"limits": resources, "requests": dict(resources)}}]}}
+
+    def _resources(self, dialect: str) -> dict[str, str]:
+        if not self.gpus:
+            return {}
+        names = RESOURCES.get(dialect)
+        if names is None:
+            raise bad_value("unsupported", "pod", dialect, f"devices of {', '.join(RESOURCES)}; for others write a manifest")
+        if self.profile:
+            if dialect != "nvidia":
+                raise bad_value("unsupported", "profile", self.profile, "none where pods ask for memory", "Pod")
+            return {f"nvidia.com/mig-{self.profile}": str(self.gpus)}
+        resources = {}
+        for field, resource in names.items():
+            value = self._amounts[field]
+            if value is None:
+                continue
+            if not resource:
+                raise bad_value("unsupported", field, value, f"none in a cluster of dialect {dialect}", "Pod")
+            resources[resource] = str(value)
+        return resources
+
+
+RESOURCES = {
+    "hami": {"gpus": "nvidia.com/gpu", "gpu_memory_mib": "nvidia.com/gpumem",
+             "gpu_memory_percent": "nvidia.com/gpumem-percentage", "gpu_cores": "nvidia.com/gpucores"},
+    "volcano_vgpu": {"gpus": "volcano.sh/vgpu-number", "gpu_memory_mib": "volcano.sh/vgpu-memory",
+                "gpu_memory_percent": "volcano.sh/vgpu-memory-percentage", "gpu_cores": "volcano.sh/vgpu-cores"},
+    "nvidia": {"gpus": "nvidia.com/gpu", "gpu_memory_mib": "", "gpu_memory_percent": "", "gpu_cores": ""},
+}
+
+
+def _pod_of(amounts: Mapping[str, Any]) -> Pod:
+    return Pod(**amounts)
+
+
+class Placement:
+    """Where a pod runs. A value: it stays readable when the pod is gone."""
+
+    __slots__ = ("pod", "node", "score", "_live", "_uid", "_made", "_shares", "_annotations", "__weakref__")
+
+    def __init__(self, pod: str, node: str, score: float, live: Any, uid: str) -> None:
+        self.pod = pod
+        self.node = node
+        self.score = score
+        self._live = live
+        self._uid = uid
+        self._made = time.time_ns()
+        self._shares: tuple[Share, ...] | None = None
+        self._annotations: dict[str, str] | None = None
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """The parts of devices that its containers have."""
+        self._settle()
+        return self._shares or ()
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """What the device plugins are told of it."""
+        self._settle()
+        return dict(self._annotations or {})
+
+    def _settle(self) -> None:
+        """Reads what there is to read, while the pod runs."""
+        if self._live is None:
+            return
+        self._shares = tuple(Share(share.container, share.device, share.uuid, share.kind, share.part, share.memory_mib,
+                                   share.cores) for share in self._live.shares_of(self._uid))
+        self._annotations = self._live.annotations_of(self._uid, self._made)
+        self._live = None
+
+    def __bool__(self) -> Literal[True]:
+        return True
+
+    def _words(self) -> str:
+        parts = ", ".join(f"{share.uuid} {share.part}" for share in self.shares)
+        return f"'{self.pod}' on '{self.node}'" + (f": {parts}" if parts else "")
+
+    def __repr__(self) -> str:
+        return f"Placement({self._words()})"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self._words())}</p>"
+
+    def __reduce__(self) -> Any:
+        return _placement_of, (self.pod, self.node, self.score, self.shares, self.annotations)
+
+
+def _placement_of(pod: str, node: str, score: float, shares: tuple[Share, ...], annotations: dict[str, str]) -> Placement:
+    placement = Placement(pod, node, score, None, "")
+    placement._shares = tuple(Share(*share) for share in shares)
+    placement._annotations = annotations
+    return placement
+
+
+class Rejection:
+    """Why a pod fits nowhere. It is false."""
+
+    __slots__ = ("pod", "reason", "reasons", "message")
+
+    def __init__(self, pod: str, reason: str, reasons: dict[str, int], message: str) -> None:
+        self.pod = pod
+        self.reason = reason
+        self.reasons = reasons
+        self.message = message
+
+    def __bool__(self) -> Literal[False]:
+        return False
+
+    def __repr__(self) -> str:
+        return f"Rejection({self.pod!r}: {self.message})"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.pod)}: {html.escape(self.message)}</p>"
+
+    def __reduce__(self) -> Any:
+        return Rejection, (self.pod, self.reason, self.reasons, self.message)
+
+
+def manifest_bytes(pod: Any) -> bytes:
+    """A pod as a mapping, as JSON without what is None: that is how the Kubernetes client's to_dict() gives it."""
+    return json.dumps(_without_none(pod)).encode()
+
+
+def pod_option(key: str, pod: Any) -> tuple[list[tuple[str, str]], list[Named]]:
+    """A pod by name, or a manifest."""
+    if isinstance(pod, (str, os.PathLike)):
+        return [(key, os.fspath(pod))], []
+    content = manifest_bytes(pod) if isinstance(pod, Mapping) else pod
+    name, inputs = named_input(key, content)
+    return [(key, name)], inputs
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_none(part) for key, part in value.items() if part is not None}
+    if isinstance(value, (list, tuple)):
+        return [_without_none(part) for part in value]
+    return value

@@ -1,0 +1,230 @@
+"""Policies and disciplines of the caller's own."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from vgpualloc._errors import StateError, bad_value
+from vgpualloc._tables import Table
+
+_FORMS = ("arrays", "rows", "numba")
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+class Policy:
+    """A policy in Python: subclass it and write ``score``. It works wherever the name of a built-in one does.
+
+    Attributes
+    ----------
+    name : str
+        What outputs show, as ``py:NAME``; empty: the class's name in snake_case.
+    form : str
+        ``"arrays"``: ``score`` gets all candidates that are not scored yet, as arrays. ``"rows"``: one at a time, as
+        numbers. ``"numba"``: the same, compiled; ``score`` is a ``staticmethod``.
+    epoch : int
+        Raise it when nodes in the same state would score otherwise: every kept score is void then. Rarely.
+    key : str
+        Says what this policy is, for the cells that a sweep keeps in a folder; empty: they are not kept.
+
+    Notes
+    -----
+    A score depends on its row alone: other candidates must not change it. ``device_score(request, before, after)``,
+    ``begin(typical)`` and ``arrived(request)`` may be written too, as docs/python.md says.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> class Fullest(vg.Policy):
+    ...     def score(self, request, before, after):
+    ...         return after.used_milli / (after.used_milli + after.free_milli + 1)
+    >>> vg.simulate(**vg.example("quickstart"), policy=Fullest()).summary["config"]["policy"]
+    'py:fullest'
+    """
+
+    name: str = ""
+    form: str = "arrays"
+    epoch: int = 0
+    key: str = ""
+
+    def score(self, request: Any, before: Any, after: Any) -> Any:
+        """How good each candidate is, the highest wins: float64 of the candidates' number, or one number by form.
+
+        Parameters
+        ----------
+        request : Request
+            ``id cpu_milli memory_mib gpus gpu_milli``; ``gpu_milli`` is over all its devices.
+        before, after : NodeState
+            The nodes without and with the pod: ``cpu_milli cpu_free_milli gpus gpus_idle used_milli free_milli``, int64
+            of shape (n,), and ``gpu_free_milli``, (n, g), by device, the largest first, -1 where there is none.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method score(request, before, after)")
+
+    @property
+    def _label(self) -> str:
+        return "py:" + (self.name or _snake_case(type(self).__name__))
+
+    @property
+    def _device_score(self) -> Any:
+        return getattr(self, "device_score", None)
+
+    @property
+    def _arrived(self) -> Any:
+        return getattr(self, "arrived", None)
+
+    @property
+    def _begin(self) -> Any:
+        begin = getattr(self, "begin", None)
+        if begin is None:
+            return None
+        names = ("cpu_milli", "gpus", "gpu_milli", "frequency")
+        return lambda rows: begin(Table.of({name: [row[i] for row in rows] for i, name in enumerate(names)}))
+
+    _parts = None
+
+    def _compiled(self) -> Any:
+        from vgpualloc._numba import compiled
+
+        return compiled(type(self))
+
+
+class _Weighted(Policy):
+    """A sum of policies, each times a weight."""
+
+    def __init__(self, parts: tuple[tuple[float, str | Policy], ...]) -> None:
+        self._parts = parts
+        self.key = "+".join(f"{weight!r}*{_key_of(part)}" for weight, part in parts) if all(
+            _key_of(part) for _, part in parts) else ""
+
+    @property
+    def _label(self) -> str:
+        return "weighted:" + ",".join(f"{_name_of(part)}={weight:g}" for weight, part in self._parts)
+
+
+def _key_of(part: str | Policy) -> str:
+    return part if isinstance(part, str) else part.key
+
+
+def _name_of(part: str | Policy) -> str:
+    return part if isinstance(part, str) else part._label
+
+
+def weighted(*parts: tuple[float, str | Policy]) -> Policy:
+    """A sum of policies, built in or not, each times a weight.
+
+    Parameters
+    ----------
+    parts : pairs of a weight and a policy
+        Finite weights, not all 0. Policies that draw or look at positions have no place in a sum.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> vg.simulate(**vg.example("quickstart"), policy=vg.weighted((0.7, "fgd"), (0.3, "best_fit"))).summary["config"]["policy"]
+    'weighted:fgd=0.7,best_fit=0.3'
+    """
+    checked = []
+    for part in parts:
+        try:
+            weight, policy = part
+            weight = float(weight)
+        except (TypeError, ValueError):
+            raise TypeError(f"weighted() takes pairs of a weight and a policy, not {part!r}") from None
+        if not (isinstance(policy, str) or is_policy(policy)):
+            raise TypeError(f"weighted(): expected a name or a Policy, not {policy!r}")
+        if not abs(weight) < float("inf"):
+            raise bad_value("out_of_range", "weight", weight, "a finite number", "weighted()")
+        checked.append((weight, policy))
+    if not any(weight for weight, _ in checked):
+        raise bad_value("out_of_range", "weight", "", "one that is not 0", "weighted()")
+    return _Weighted(tuple(checked))
+
+
+class Discipline:
+    """A queue discipline in Python: subclass it and write ``schedule``.
+
+    Attributes
+    ----------
+    name : str
+        What outputs show, as ``py:NAME``; empty: the class's name in snake_case.
+    keeps_waiting : bool
+        False: a job that ``schedule`` does not start in the instant of its arrival is given up.
+    """
+
+    name: str = ""
+    keeps_waiting: bool = True
+
+    def schedule(self, queue: Any) -> None:
+        """Starts what is to start now. Called at the end of every instant in which something happened and a job waits.
+
+        Parameters
+        ----------
+        queue : Queue
+            ``now`` in seconds; ``waiting`` and ``running``, lists of jobs by arrival; ``start(job)`` is False where it
+            does not fit, or its queue has no quota; ``give_up(job)``; ``preempt(job)`` stops one that runs. A job has
+            ``id arrival_s start_s estimate_s priority gpus pods queue``. Jobs that fit no empty cluster are not there.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method schedule(queue)")
+
+    @property
+    def _label(self) -> str:
+        return "py:" + (self.name or _snake_case(type(self).__name__))
+
+
+def is_policy(value: Any) -> bool:
+    return isinstance(value, Policy)
+
+
+def checked_policy(key: str, value: Any) -> Any:
+    """A policy's name or object, or TypeError."""
+    if isinstance(value, type) and issubclass(value, (Policy, Discipline)):
+        raise TypeError(f"{key}: expected an object, {value.__name__}(), not its class")
+    if not isinstance(value, Policy):
+        raise TypeError(f"{key}: expected a name or a Policy, not {type(value).__name__}")
+    for part in value._parts or ():
+        if is_policy(part[1]):
+            checked_policy(key, part[1])
+    if value.form not in _FORMS:
+        raise bad_value("unknown_name", f"{type(value).__name__}.form", value.form, f"one of {', '.join(_FORMS)}")
+    return value
+
+
+def checked_discipline(value: Any) -> Any:
+    if isinstance(value, type) and issubclass(value, Discipline):
+        raise TypeError(f"discipline: expected an object, {value.__name__}(), not its class")
+    if not isinstance(value, Discipline):
+        raise TypeError(f"discipline: expected a name or a Discipline, not {type(value).__name__}")
+    return value
+
+
+_lock = threading.Lock()
+_in_runs: dict[int, object] = {}
+
+
+@contextmanager
+def in_run(*objects: Any) -> Iterator[None]:
+    """While it is open no other run may use these policies and disciplines. Raises StateError for one that is used."""
+    used = [part for value in objects if value is not None and not isinstance(value, str) for part in _with_parts(value)]
+    with _lock:
+        for value in used:
+            if id(value) in _in_runs:
+                raise StateError(f"{type(value).__name__}: one object serves one run at a time", code="state")
+        for value in used:
+            _in_runs[id(value)] = value
+    try:
+        yield
+    finally:
+        with _lock:
+            for value in used:
+                _in_runs.pop(id(value), None)
+
+
+def _with_parts(value: Any) -> list[Any]:
+    parts = getattr(value, "_parts", None) or ()
+    return [value, *(inner for _, part in parts if not isinstance(part, str) for inner in _with_parts(part))]

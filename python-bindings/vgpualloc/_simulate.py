@@ -1,0 +1,275 @@
+"""Simulations."""
+
+from __future__ import annotations
+
+import difflib
+import html
+import inspect
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vgpualloc import _core
+from vgpualloc._inputs import Named, named_input
+from vgpualloc._known import options as option_table
+from vgpualloc._policies import checked_discipline, checked_policy, in_run
+from vgpualloc._tables import Table
+
+
+def simulate(nodes: Any = None, pods: Any = None, *, scenario: Any = None, baseline: Mapping[str, Any] | None = None,
+             bound: bool = False, progress: Any = None, **options: Any) -> Result:
+    """Replays pods on nodes under a policy.
+
+    Parameters
+    ----------
+    nodes, pods : path, bytes or table
+        The lists: a path (``str`` or a path object), the content (``bytes``), or columns (a DataFrame of pandas or
+        polars, an Arrow table, a dictionary of arrays).
+    scenario : path or bytes, optional
+        A scenario file. Keywords win over it.
+    baseline : mapping, optional
+        Keys in which a second run differs that the first one is compared with.
+    bound : bool
+        Also say how much any policy could have served, at most.
+    progress : bool or callable, optional
+        A callable gets ``(done, total)`` now and then. True: a bar of tqdm; None: the same where somebody looks.
+    **options
+        The keys of ``vgpualloc.known("options")``. Those that name inputs take what ``nodes`` takes.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    TypeError
+        A keyword that is not known.
+    InputError
+        A value, a list or a combination that is refused; the sentence is that of ``vgpusim run``.
+    OSError
+        A file that cannot be read.
+    """
+    return run({"nodes": nodes, "pods": pods, **options}, scenario=scenario, baseline=baseline, bound=bound,
+               progress=progress)
+
+
+def run(options: dict[str, Any], *, scenario: Any = None, baseline: Mapping[str, Any] | None = None, bound: bool = False,
+        progress: Any = None, stop: Any = None) -> Result:
+    """simulate() with a flag that ends it from another thread."""
+    options = dict(options)
+    objects = _objects_of(options)
+    keys, inputs = named_options(options, "simulate")
+    if scenario is not None:
+        name, named = named_input("scenario", scenario)
+        keys.insert(0, ("scenario", name))
+        inputs += named
+    if bound:
+        keys.append(("bound", "true"))
+    compared = None
+    if baseline is not None:
+        compared, more = named_options(baseline, "baseline")
+        inputs += more
+    with _teller(progress) as tell, in_run(*objects):
+        return Result(_core.simulate(keys, compared, inputs, tell, *objects, stop))
+
+
+def _objects_of(options: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Takes policies and a discipline that are objects out of the options. None: what the options say."""
+    policy, device_policy, discipline = (options.get(key) for key in ("policy", "device_policy", "discipline"))
+    named = [value is None or isinstance(value, str) for value in (policy, device_policy, discipline)]
+    if not named[2]:
+        discipline = checked_discipline(options.pop("discipline"))
+    if named[0] and named[1]:
+        return None, None, None if named[2] else discipline
+    for key, is_name in (("policy", named[0]), ("device_policy", named[1])):
+        if not is_name:
+            checked_policy(key, options.pop(key))
+    if policy is None:
+        policy = option_table()["policy"]["default"]
+    return policy, device_policy or None, None if named[2] else discipline
+
+
+def named_options(options: Mapping[str, Any], what: str) -> tuple[list[tuple[str, str]], list[Named]]:
+    """Options as the core takes them, and what they name that is no file."""
+    table = option_table()
+    keys: list[tuple[str, str]] = []
+    inputs: list[Named] = []
+    for key, value in options.items():
+        if key not in table:
+            near = difflib.get_close_matches(key, table, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{what}() got an unexpected keyword argument {key!r}{hint}")
+        if value is None:
+            continue
+        if table[key]["type"] == "input":
+            name, named = named_input(key, value)
+            keys.append((key, name))
+            inputs += named
+        else:
+            keys.append((key, _text_of(key, value)))
+    return keys, inputs
+
+
+def _text_of(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "__index__"):
+        return str(value.__index__())
+    if hasattr(value, "__float__"):
+        return repr(float(value))
+    raise TypeError(f"{key}: expected a text, a number or a bool, not {type(value).__name__}")
+
+
+class _teller:
+    """What the core tells how far it is: a caller's function or a bar."""
+
+    def __init__(self, progress: Any, unit: str = "pods") -> None:
+        self._progress = progress
+        self._unit = unit
+        self._bar: Any = None
+
+    def __enter__(self) -> Any:
+        if callable(self._progress):
+            return lambda what, done, total: self._progress(done, total)
+        if self._progress is False or (self._progress is None and not _is_watched()):
+            return None
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            if self._progress:
+                raise ImportError("progress=True needs tqdm: pip install vgpualloc[notebook]") from None
+            return None
+
+        def show(what: str, done: int, total: int) -> None:
+            if self._bar is None or self._bar.desc != f"{what}: ":
+                self._close()
+                self._bar = tqdm(total=total, desc=what, unit=self._unit)
+            self._bar.update(done - self._bar.n)
+
+        return show
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def __exit__(self, *raised: object) -> None:
+        self._close()
+
+
+def _is_watched() -> bool:
+    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+
+
+class Html(str):
+    """A page that a notebook shows in a frame of its own."""
+
+    def _repr_html_(self) -> str:
+        return (f'<iframe sandbox="allow-scripts" style="width:100%;height:720px;border:0" '
+                f'srcdoc="{html.escape(self, quote=True)}"></iframe>')
+
+
+class Result:
+    """A finished simulation. ``str()`` is what ``vgpusim run`` prints, but for paths."""
+
+    def __init__(self, outcome: _core.Outcome) -> None:
+        self._outcome = outcome
+        self._pods: Table | None = None
+        self._timeseries: Table | None = None
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """``summary.json``, as a copy."""
+        return json.loads(self._outcome.summary_json())
+
+    @property
+    def pods(self) -> Table:
+        """A row per arrival: the columns of ``pods.csv``."""
+        if self._pods is None:
+            self._pods = Table._over(self._outcome.pods())
+        return self._pods
+
+    @property
+    def timeseries(self) -> Table:
+        """A row per sample: the columns of ``timeseries.csv``."""
+        if self._timeseries is None:
+            self._timeseries = Table._over(self._outcome.timeseries())
+        return self._timeseries
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the inputs have that is odd, in sentences."""
+        return self._outcome.warnings()
+
+    def write(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Writes what ``vgpusim run --out`` writes, byte for byte: all files or none. Returns their paths."""
+        folder = Path(folder)
+        return [folder / name for name in self._outcome.write(os.fspath(folder))]
+
+    def report(self) -> Html:
+        """The page ``report.html``; a notebook shows it."""
+        return Html(dict(self._outcome.files())["report.html"].decode())
+
+    def plot(self, what: str = "allocation", *, ax: Any = None, **line: Any) -> Any:
+        """Draws what the run was.
+
+        Parameters
+        ----------
+        what : {"allocation", "fragmentation", "waits", "occupancy"}
+            In percent of all GPUs over arrived load, or over time where pods leave; the share of jobs that waited at
+            most so long; the used part of every node's GPUs at the end.
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        **line
+            What ``Axes.plot`` takes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from vgpualloc._plots import plot_result
+
+        return plot_result(self, what, ax, line)
+
+    def __str__(self) -> str:
+        return self._outcome.text().decode(errors="replace").rstrip("\n")
+
+    def __repr__(self) -> str:
+        summary = self.summary
+        config = summary.get("config", {})
+        placed = int(self.pods["placed"].sum())
+        return (f"Result(policy={config.get('policy')!r}, seed={config.get('seed')}, pods={len(self.pods)}, "
+                f"placed={placed})")
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _signature() -> inspect.Signature:
+    """The parameters of simulate() with the defaults of the option table."""
+    own = inspect.signature(simulate).parameters
+    parameters = [own["nodes"], own["pods"]]
+    for key, option in option_table().items():
+        if key in own:
+            continue
+        parameters.append(inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=_default_of(option)))
+    parameters += [own[name] for name in ("scenario", "baseline", "bound", "progress")]
+    return inspect.Signature(parameters, return_annotation=Result)
+
+
+def _default_of(option: Mapping[str, str]) -> Any:
+    text, kind = option["default"], option["type"]
+    if kind == "true or false":
+        return text == "true"
+    if kind == "whole number":
+        return int(text)
+    if kind == "real number":
+        return float(text)
+    return None if kind == "input" else text
+
+
+simulate.__signature__ = _signature()

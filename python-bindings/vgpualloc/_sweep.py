@@ -1,0 +1,405 @@
+"""Many simulations that are compared."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import os
+import threading
+import time
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+from vgpualloc import _core
+from vgpualloc._errors import Error, bad_value
+from vgpualloc._inputs import named_input
+from vgpualloc._known import options as option_table
+from vgpualloc._policies import Discipline, Policy
+from vgpualloc._simulate import Result, _teller, named_options, run
+from vgpualloc._sweep_results import Sweep
+from vgpualloc._tables import Table, table_of_columns
+
+_OBJECTS = ("policy", "device_policy", "discipline")
+_KEEPS = ("figures", "curves", "all")
+_TIMES = 200
+
+
+def sweep(grid: Any, *, executor: Any = "local", workers: int | None = None, cache: Any = None, keep: str = "curves",
+          on_error: str = "keep", progress: Any = None, **fixed: Any) -> Sweep:
+    """Runs ``simulate()`` for every cell of a grid.
+
+    Parameters
+    ----------
+    grid : mapping, sequence of mappings, or path or bytes
+        Keys of ``simulate()`` with the values that each takes: every combination is a cell, the last key fastest. Or
+        the cells themselves. Or a study's scenario file. ``nodes`` and ``pods`` in it are labels with their inputs,
+        ``{label: input}``.
+    executor : {"local", "ray", "dask"} or distributed.Client
+        Where cells run: threads of this process, or workers of a cluster.
+    workers : int, optional
+        How many at once; by default as many as there are processors.
+    cache : path, optional
+        A folder of finished cells. A cell that is in it is not run again, whoever ran it.
+    keep : {"figures", "curves", "all"}
+        What is kept of a run: figures; also curves; also a ``Result`` each.
+    on_error : {"keep", "raise"}
+        What becomes of a cell that fails: a row with its error, or an exception that ends the sweep.
+    progress : bool or callable, optional
+        As in ``simulate()``, in cells.
+    **fixed
+        Keys of ``simulate()`` that all cells have.
+
+    Returns
+    -------
+    Sweep
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> s = vg.sweep({"policy": ["fgd", "best_fit"], "seed": range(3)}, **vg.example("quickstart"))
+    >>> len(s.table), sorted(set(s.table["policy"]))
+    (6, ['best_fit', 'fgd'])
+    """
+    for name, value, known in (("keep", keep, _KEEPS), ("on_error", on_error, ("keep", "raise"))):
+        if value not in known:
+            raise bad_value("unknown_name", name, value, f"one of {', '.join(known)}")
+    keys, cells = _cells_of(grid, fixed)
+    shared = _Inputs()
+    jobs = [_Job(number, labels, options, shared, keep) for number, (labels, options) in enumerate(cells)]
+    store = _Store(cache, jobs) if cache is not None else None
+    finished: dict[int, dict[str, Any]] = {}
+    waiting = []
+    for job in jobs:
+        known = store.lookup(job) if store else None
+        if known is None:
+            waiting.append(job)
+        else:
+            finished[job.number] = known
+
+    with _teller(progress, "cells") as tell:
+        def take(job: _Job, outcome: dict[str, Any]) -> None:
+            if outcome["error"] is not None and on_error == "raise":
+                failure = outcome["error"]
+                failure.add_note(f"cell {job.name}")
+                raise failure
+            if store and outcome["error"] is None:
+                store.store(job, outcome)
+            finished[job.number] = outcome
+            if tell is not None:
+                tell("cells", len(finished), len(jobs))
+
+        _executor_of(executor)(waiting, workers, take, executor)
+    return _sweep_of(keys, jobs, finished, keep)
+
+
+# ---- cells
+
+
+def _cells_of(grid: Any, fixed: dict[str, Any]) -> tuple[list[str], list[tuple[dict[str, Any], dict[str, Any]]]]:
+    """The grid's keys, and of each cell its labels and its options."""
+    if isinstance(grid, (str, os.PathLike, bytes)):
+        grid, more = _study(grid)
+        fixed = {**more, **fixed}
+    if isinstance(grid, Mapping):
+        values = {key: _values_of(key, value) for key, value in grid.items()}
+        rows = [dict(zip(values, combination)) for combination in itertools.product(*values.values())]
+    elif isinstance(grid, Sequence):
+        rows = [{key: (_label_of(value), value) for key, value in row.items()} for row in grid]
+    else:
+        raise TypeError(f"grid: expected a mapping, a list of mappings or a study's file, not {type(grid).__name__}")
+    if not rows:
+        raise bad_value("missing", "grid", "", "at least one cell")
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    for key in keys:
+        if key in fixed:
+            raise TypeError(f"sweep() got {key!r} both in the grid and as a keyword")
+    cells = [({key: label for key, (label, _) in row.items()}, {**fixed, **{key: value for key, (_, value) in row.items()}})
+             for row in rows]
+    return keys, cells
+
+
+def _values_of(key: str, values: Any) -> list[tuple[Any, Any]]:
+    """Values of a key with their labels."""
+    if isinstance(values, Mapping):
+        return list(values.items())
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"grid: {key}: expected a list of values, not {values!r}")
+    listed = [(_label_of(value), value) for value in values]
+    if not listed:
+        raise bad_value("missing", key, "", "at least one value", "grid")
+    if len({label for label, _ in listed}) < len(listed):
+        raise bad_value("duplicate", key, "", "values that occur once; tables take labels: {label: table}", "grid")
+    return listed
+
+
+def _label_of(value: Any) -> Any:
+    if isinstance(value, (Policy, Discipline)):
+        return value._label
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, (str, int, float, bool)):
+        return value
+    return f"{type(value).__name__}"
+
+
+def _study(source: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A study's scenario file as a grid and what all cells have."""
+    folder = Path(".") if isinstance(source, bytes) else Path(source).parent
+    try:
+        content = json.loads(source if isinstance(source, bytes) else Path(source).read_bytes())
+        study = content["study"]
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as failure:
+        raise bad_value("malformed", "study", "", "a scenario with the key study", str(source)) from failure
+    table = option_table()
+    grid: dict[str, Any] = {"pods": {name: _beside(folder, name) for name in study["pods"]}}
+    if "loads" in study:
+        grid["offered_load"] = study["loads"]
+    grid["policy"] = study["policies"]
+    first, last = (int(part) for part in str(study["seeds"]).split(".."))
+    grid["seed"] = range(first, last + 1)
+    fixed = {}
+    for key, value in content.items():
+        if key in table:
+            fixed[key] = _beside(folder, value) if table[key]["type"] == "input" else value
+    return grid, fixed
+
+
+def _beside(folder: Path, name: str) -> str:
+    beside = folder / name
+    return str(beside) if beside.exists() else name
+
+
+class _Inputs:
+    """Checksums of inputs, each worked out once."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, tuple[Any, str]] = {}
+
+    def checksum(self, value: Any) -> str:
+        known = self._of.get(id(value))
+        if known is None:
+            known = (value, self._compute(value))
+            self._of[id(value)] = known
+        return known[1]
+
+    @staticmethod
+    def _compute(value: Any) -> str:
+        if isinstance(value, (str, os.PathLike)):
+            return _core.checksum_of_file(os.fspath(value))
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return hashlib.sha256(value).hexdigest()
+        _, named = named_input("table", value)
+        return named[0][1].sha256()
+
+
+class _Job:
+    """One cell: what it is called, and what it runs."""
+
+    def __init__(self, number: int, labels: dict[str, Any], options: dict[str, Any], inputs: _Inputs, keep: str) -> None:
+        self.number = number
+        self.labels = labels
+        self.options = options
+        self.keep = keep
+        self._inputs = inputs
+
+    @property
+    def name(self) -> str:
+        return " ".join(f"{key}={value}" for key, value in self.labels.items())
+
+    def address(self) -> str:
+        """A SHA-256 over the version, the inputs and the options; empty where a policy has no key."""
+        table = option_table()
+        texts = [f"vgpualloc {_core.version}", f"keep {self.keep}"]
+        plain = {}
+        inputs = []
+        for key, value in self.options.items():
+            if value is None:
+                continue
+            if isinstance(value, (Policy, Discipline)):
+                own = getattr(value, "key", "")
+                if not own:
+                    return ""
+                texts.append(f"{key} object {own}")
+            elif key == "baseline" or (key in table and table[key]["type"] == "input") or key == "scenario":
+                inputs.append((key, value))
+            else:
+                plain[key] = value
+        try:
+            names, _ = named_options({key: value for key, value in plain.items() if key in table}, "sweep")
+            texts += [f"{key} {value}" for key, value in _core.settings(names, [])]
+        except (Error, TypeError):
+            return ""  # it fails when it is run
+        texts += [f"{key} {json.dumps(value, default=str)}" for key, value in sorted(plain.items()) if key not in table]
+        texts += [f"{key} sha256 {self._inputs.checksum(value)}" for key, value in sorted(inputs, key=lambda pair: pair[0])]
+        return hashlib.sha256("".join(f"{len(text)}:{text}" for text in texts).encode()).hexdigest()
+
+
+def run_cell(options: Mapping[str, Any], keep: str, stop: Any = None) -> dict[str, Any]:
+    """Runs a cell. An error is kept, with None for all else."""
+    begin = time.perf_counter()
+    try:
+        settings = dict(options)
+        apart = {key: settings.pop(key) for key in ("scenario", "baseline", "bound") if key in settings}
+        result = run(settings, **apart, progress=False, stop=stop)
+        outcome = {"figures": _figures(result), "curve": _curve(result) if keep != "figures" else None,
+                   "result": result if keep == "all" else None, "error": None}
+    except (Error, OSError, TypeError) as failure:
+        outcome = {"figures": None, "curve": None, "result": None, "error": failure}
+    outcome["seconds"] = time.perf_counter() - begin
+    return outcome
+
+
+def _figures(result: Result) -> dict[str, float]:
+    summary = result.summary
+    measures = dict(result._outcome.measures())
+    counts = summary["pods"]
+    figures = {"arrived": counts["arrived"], "placed": counts["placed"], "failed": counts["failed"],
+               "served_ratio": measures["served_ratio"], "allocation_ratio": summary["gpu"]["allocation_ratio"],
+               "allocation_mean_ratio": measures["allocation_mean_ratio"]}
+    return {**figures, **measures}
+
+
+def _curve(result: Result) -> dict[str, list[float]]:
+    """Values at whole percents of load, or at 200 equal times where pods leave."""
+    if not result._outcome.pods_leave():
+        frame = Table._over(result._outcome.curve())
+        return {name: frame[name].tolist() for name in frame.columns}
+    import numpy as np
+
+    series = result.timeseries
+    end = float(series["time"][-1]) if len(series) else 0.0
+    times = np.linspace(0.0, end, _TIMES)
+    rows = np.maximum(np.searchsorted(series["time"], times, side="right") - 1, 0)
+    total = result.summary["gpu"]["total_milli"] or 1
+    columns = {"time_s": times, "allocation_ratio": series["allocated_milli"][rows] / total,
+               "served_ratio": series["served_milli"][rows] / total,
+               "fragmentation_milli": series["fragmentation_milli"][rows].astype(float)}
+    return {name: values.tolist() for name, values in columns.items()}
+
+
+# ---- executors
+
+
+def _executor_of(executor: Any) -> Any:
+    if executor == "local":
+        return _run_here
+    if executor == "ray":
+        from vgpualloc._cluster_executors import run_on_ray
+
+        return run_on_ray
+    if executor == "dask" or type(executor).__module__.split(".")[0] == "distributed":
+        from vgpualloc._cluster_executors import run_on_dask
+
+        return run_on_dask
+    raise bad_value("unknown_name", "executor", executor, '"local", "ray", "dask" or a distributed.Client')
+
+
+def _run_here(jobs: list[_Job], workers: int | None, take: Any, _executor: Any) -> None:
+    """Threads of this process. Policies and disciplines in Python are copied for each cell."""
+    if not jobs:
+        return
+    stop = _core.StopFlag()
+    count = max(1, min(workers or len(os.sched_getaffinity(0)), len(jobs)))
+    with ThreadPoolExecutor(count) as pool:
+        futures = {pool.submit(run_cell, own_objects(job.options), job.keep, stop): job for job in jobs}
+        try:
+            left = set(futures)
+            while left:
+                done, left = wait(left, timeout=0.05, return_when=FIRST_COMPLETED)
+                for future in sorted(done, key=lambda future: futures[future].number):
+                    take(futures[future], future.result())
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def own_objects(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with copies of the policies and disciplines in them, which serve one run at a time."""
+    import copy
+
+    return {key: copy.deepcopy(value) if isinstance(value, (Policy, Discipline)) else value
+            for key, value in options.items()}
+
+
+# ---- finished cells
+
+
+class _Store:
+    """A folder with a file for each finished cell, named by its address."""
+
+    def __init__(self, folder: Any, jobs: list[_Job]) -> None:
+        self._folder = Path(folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._addresses = {job.number: job.address() for job in jobs}
+        if not all(self._addresses.values()):
+            warnings.warn("cells of policies without a key are run and not kept in the folder", stacklevel=3)
+
+    def _path(self, job: _Job) -> Path | None:
+        address = self._addresses[job.number]
+        return self._folder / f"{address}.json" if address else None
+
+    def lookup(self, job: _Job) -> dict[str, Any] | None:
+        path = self._path(job)
+        if path is None or job.keep == "all":
+            return None
+        try:
+            content = json.loads(path.read_bytes())
+            return {"figures": {name: math.nan if value is None else value for name, value in content["figures"].items()},
+                    "curve": content["curve"], "result": None, "error": None, "seconds": content["seconds"]}
+        except (FileNotFoundError, json.JSONDecodeError, KeyError, TypeError):
+            return None
+
+    def store(self, job: _Job, outcome: dict[str, Any]) -> None:
+        path = self._path(job)
+        if path is None:
+            return
+        content = {"cell": job.labels, "seconds": outcome["seconds"], "curve": outcome["curve"],
+                   "figures": {name: None if math.isnan(value) else value for name, value in outcome["figures"].items()}}
+        part = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}.part")
+        with open(part, "w", encoding="utf-8") as file:
+            json.dump(content, file, default=str)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+
+
+# ---- results
+
+
+def _sweep_of(keys: list[str], jobs: list[_Job], finished: dict[int, dict[str, Any]], keep: str) -> Sweep:
+    outcomes = [finished[job.number] for job in jobs]
+    figures = next((list(outcome["figures"]) for outcome in outcomes if outcome["figures"]), [])
+    columns: dict[str, list[Any]] = {"cell": [job.name for job in jobs]}
+    for key in keys:
+        columns[key] = [job.labels.get(key) for job in jobs]
+    for name in figures:
+        columns[name] = [outcome["figures"][name] if outcome["figures"] else None for outcome in outcomes]
+    columns["seconds"] = [outcome["seconds"] for outcome in outcomes]
+    columns["error"] = ["" if outcome["error"] is None else str(outcome["error"]) for outcome in outcomes]
+    results = {job.name: outcome["result"] for job, outcome in zip(jobs, outcomes) if outcome["result"] is not None}
+    curves: dict[str, list[Any]] = {}
+    if keep != "figures":
+        curves = _joined_curves(keys, jobs, outcomes)
+    return Sweep(keys, table_of_columns(columns), table_of_columns(curves), results)
+
+
+def _joined_curves(keys: list[str], jobs: list[_Job], outcomes: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    names = list(dict.fromkeys(name for outcome in outcomes for name in outcome["curve"] or ()))
+    curves: dict[str, list[Any]] = {name: [] for name in ("cell", *keys, *names)}
+    for job, outcome in zip(jobs, outcomes):
+        curve = outcome["curve"] or {}
+        rows = len(next(iter(curve.values()), []))
+        curves["cell"] += [job.name] * rows
+        for key in keys:
+            curves[key] += [job.labels.get(key)] * rows
+        for name in names:
+            curves[name] += curve.get(name, [None] * rows)
+    return curves

@@ -1,0 +1,207 @@
+"""Tables of results: columns that NumPy views and DataFrames take without a copy per row."""
+
+from __future__ import annotations
+
+import html
+import json
+from typing import TYPE_CHECKING, Any, Iterable
+
+from vgpualloc import _core
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_SHOWN_ROWS = 5
+
+
+class Table:
+    """Named columns of equal length that never change.
+
+    ``table["node"]`` is a read-only array: ``int64``, ``float64`` (NaN where nothing is known) or ``bool`` without a
+    copy, or text as objects of ``str``. ``pandas.DataFrame``, ``polars.DataFrame`` and ``pyarrow.table`` take a Table
+    as it is, by the Arrow PyCapsule protocol.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> table = vg.Table.of({"node": ["a", "b"], "gpus": [4, 8]})
+    >>> table
+    Table(2 rows × 2 columns: node, gpus)
+    >>> int(table["gpus"].sum())
+    12
+    """
+
+    __slots__ = ("_frame", "_names", "_texts")
+
+    def __init__(self) -> None:
+        raise TypeError("a Table comes from a result, or from Table.of()")
+
+    @classmethod
+    def _over(cls, frame: _core.Frame) -> Table:
+        table = object.__new__(cls)
+        table._frame = frame
+        table._names = {name: position for position, name in enumerate(frame.names())}
+        table._texts = {}
+        return table
+
+    @classmethod
+    def of(cls, columns: dict[str, Iterable[Any]]) -> Table:
+        """A table of lists; the values of each are all bool, whole numbers, numbers or text, or None.
+
+        Raises
+        ------
+        ValueError
+            The lists are not of equal length.
+        """
+        lists = [(name, list(values)) for name, values in columns.items()]
+        if len({len(values) for _, values in lists}) > 1:
+            raise ValueError("columns of different lengths: " +
+                             ", ".join(f"{name} {len(values)}" for name, values in lists))
+        return cls._over(_core.Frame.from_pairs(lists))
+
+    @property
+    def columns(self) -> list[str]:
+        """The names, in order."""
+        return list(self._names)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self), len(self._names)
+
+    def __len__(self) -> int:
+        return self._frame.rows()
+
+    def __iter__(self):
+        return iter(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._names:
+            raise KeyError(f"{name!r}; the columns are {', '.join(self._names)}")
+        position = self._names[name]
+        if self._frame.kind(position) != "text":
+            return self._frame.array(position)
+        if name not in self._texts:
+            import numpy as np
+
+            dictionary = np.empty(len(words := self._frame.dictionary(position)), dtype=object)
+            dictionary[:] = words
+            texts = dictionary[self._frame.array(position)] if len(dictionary) else np.empty(0, dtype=object)
+            texts.flags.writeable = False
+            self._texts[name] = texts
+        return self._texts[name]
+
+    def head(self, n: int = 10) -> Table:
+        """The first rows."""
+        return self._rows(range(min(n, len(self))))
+
+    def _rows(self, rows: range) -> Table:
+        part = slice(rows.start, rows.stop)
+        return Table.of({name: self[name][part].tolist() for name in self._names})
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """The rows, each as a dictionary."""
+        lists = [self[name].tolist() for name in self._names]
+        return [dict(zip(self._names, row)) for row in zip(*lists)]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._frame.arrow_stream()
+
+    def to_arrow(self):
+        """A ``pyarrow.Table``; text is dictionaries."""
+        return _needed("pyarrow", "to_arrow()", "frames").table(self)
+
+    def to_pandas(self):
+        """A ``pandas.DataFrame``; text is categorical where pyarrow is installed, else objects."""
+        pandas = _needed("pandas", "to_pandas()", "frames")
+        return pandas.DataFrame({name: self._for_pandas(pandas, name) for name in self._names})
+
+    def _for_pandas(self, pandas: Any, name: str) -> Any:
+        position = self._names[name]
+        if self._frame.kind(position) != "text":
+            return self._frame.array(position)
+        return pandas.Categorical.from_codes(self._frame.array(position), categories=self._frame.dictionary(position))
+
+    def to_polars(self):
+        """A ``polars.DataFrame``."""
+        return _needed("polars", "to_polars()", "frames").DataFrame(self)
+
+    def to_parquet(self, path) -> None:
+        """Writes a Parquet file, by pyarrow."""
+        _needed("pyarrow.parquet", "to_parquet()", "frames").write_table(self.to_arrow(), path)
+
+    def __repr__(self) -> str:
+        return f"Table({len(self)} rows × {len(self._names)} columns: {', '.join(self._names)})"
+
+    def __str__(self) -> str:
+        rows = [self.columns, *self._shown_rows()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(self._names))]
+        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+    def _shown_rows(self) -> list[list[str]]:
+        count = len(self)
+        if count <= 2 * _SHOWN_ROWS:
+            return self._texts_of(slice(None))
+        return [*self._texts_of(slice(0, _SHOWN_ROWS)), ["…"] * len(self._names),
+                *self._texts_of(slice(count - _SHOWN_ROWS, count))]
+
+    def _texts_of(self, part: slice) -> list[list[str]]:
+        columns = [[str(value) for value in self[name][part].tolist()] for name in self._names]
+        return [list(row) for row in zip(*columns)]
+
+    def _repr_html_(self) -> str:
+        kinds = {name: self._frame.kind(position) for name, position in self._names.items()}
+        head = "".join(f"<th>{html.escape(name)}<br><small>{kind}</small></th>" for name, kind in kinds.items())
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+                       for row in self._shown_rows())
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __reduce__(self):
+        return _table_of, ([(name, self._frame.kind(i), self[name].tolist()) for name, i in self._names.items()],)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        return self.columns == other.columns and all(_same(self[name], other[name]) for name in self._names)
+
+    __hash__ = None
+
+
+def table_of_columns(columns: dict[str, list[Any]]) -> Table:
+    """A table of lists, where values of several kinds in one become JSON text."""
+    return Table.of({name: _column(values) for name, values in columns.items()})
+
+
+def table_of_rows(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Table:
+    """A table of tuples."""
+    return table_of_columns({name: [row[i] for row in rows] for i, name in enumerate(names)})
+
+
+def _column(cells: list[Any]) -> list[Any]:
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if len(kinds) <= 1 or kinds <= {int, float}:
+        return cells
+    return [None if cell is None else cell if isinstance(cell, str) else json.dumps(cell) for cell in cells]
+
+
+def _same(left: np.ndarray, right: np.ndarray) -> bool:
+    import numpy as np
+
+    return left.dtype == right.dtype and np.array_equal(left, right, equal_nan=left.dtype == np.float64)
+
+
+def _table_of(columns: list[tuple[str, str, list[Any]]]) -> Table:
+    return Table._over(_core.Frame.from_pairs([(name, values) for name, _, values in columns]))
+
+
+def _needed(module: str, what: str, extra: str) -> Any:
+    """Imports a package of an extra, or says which."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError as absent:
+        raise ImportError(f"{what} needs {module.split('.')[0]}: pip install vgpualloc[{extra}]") from absent
