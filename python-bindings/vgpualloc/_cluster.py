@@ -11,12 +11,10 @@ from typing import Any
 from vgpualloc import _core
 from vgpualloc._answers import Answer
 from vgpualloc._errors import StateError, bad_value
-from vgpualloc._inputs import Named, named_objects
-from vgpualloc._pods import RESOURCES, Placement, Pod, Rejection, manifest_bytes, pod_option
+from vgpualloc._inputs import Named, listed, named_objects
+from vgpualloc._pods import RESOURCES, Key, NewPod, Placement, Pod, Rejection, key_of, manifest_bytes, pod_option
 from vgpualloc._tables import Table, table_of_rows
 from vgpualloc._trials import Trial, rename_devices
-
-_Key = tuple[str, str, str]
 
 
 class Cluster:
@@ -79,13 +77,14 @@ class Cluster:
     def _begin(self, policy: str | None, contents: Mapping[str, bytes]) -> None:
         self._policy = policy
         self._live = _core.Live(policy or "", *(contents[key].decode() for key in ("config", "catalog", "scheduler_config")))
-        self._objects: dict[_Key, dict[str, Any]] = {}
+        self._objects: dict[Key, Any] = {}  # a document each, or what one is made of
         self._uids: dict[str, str] = {}  # by "<namespace>/<name>"
         self._placed: dict[str, weakref.ref[Placement] | None] = {}  # by uid: what place() has decided
         self._added: set[str] = set()  # uids of pods that only place() knows
         self._undo: list[Callable[[], None]] = []
         self._trials: list[Trial] = []
         self._templates: dict[Any, Any] = {}
+        self._spoken: str | None = None  # the dialect that a Pod is written in, where it was looked for
         self._number = 0
         self._is_as_read = False
 
@@ -93,18 +92,21 @@ class Cluster:
 
     def _add(self, document: dict[str, Any]) -> None:
         """An object as it is now."""
-        key = _key_of(document)
+        key = key_of(document)
         before = self._objects.get(key)
         self._live.upsert(json.dumps(document).encode())
         self._objects[key] = document
+        if key[0] == "Node":
+            self._spoken = None
         if key[0] == "Pod":
             self._uids[f"{key[1]}/{key[2]}"] = document["metadata"].get("uid") or f"{key[1]}/{key[2]}"
         self._note(lambda: self._add(before) if before is not None else self._drop(key))
 
-    def _drop(self, key: _Key) -> None:
+    def _drop(self, key: Key) -> None:
         before = self._objects.pop(key)
         kind, namespace, name = key
         if kind == "Node":
+            self._spoken = None
             self._live.remove_node(name)
         elif kind == "Pod":
             self._live.remove_pod(self._uids.pop(f"{namespace}/{name}"))
@@ -184,7 +186,7 @@ class Cluster:
             document = json.loads(manifest_bytes(pod))
             if name is not None:
                 document.setdefault("metadata", {})["name"] = name
-            key = _key_of(document)
+            key = key_of(document)
             if f"{key[1]}/{key[2]}" in self._uids:
                 raise bad_value("duplicate", "name", f"{key[1]}/{key[2]}", "a name that no pod has", "place()")
             self._add(document)
@@ -218,7 +220,7 @@ class Cluster:
             self._forget(full_name)
             return outcome
         self._added.add(uid)
-        self._objects[("Pod", "default", name)] = pod.manifest(self._dialect(), name)
+        self._objects[("Pod", "default", name)] = NewPod(pod, self._dialect(), name)
         return outcome
 
     def _forget(self, full_name: str) -> None:
@@ -277,7 +279,7 @@ class Cluster:
             known = self._placed.get(uid)
             if known is None or known() is not pod:
                 raise StateError(f"pod {pod.pod} is not placed by this placement any more", code="state", value=pod.pod)
-            shown = next(name for name, of in self._uids.items() if of == uid)
+            shown = pod.pod
         else:
             shown, uid = self._find(pod)
         if self._live.state_of(uid) not in ("runs", "reserved"):
@@ -285,13 +287,13 @@ class Cluster:
         self._end(uid)
 
     def _end(self, uid: str) -> None:
-        shown = next(name for name, of in self._uids.items() if of == uid)
+        shown = uid if self._uids.get(uid) == uid else next(name for name, of in self._uids.items() if of == uid)
         key = ("Pod", *shown.split("/", 1))
         if uid not in self._placed:  # bound by its object: it has ended
             self._drop(key)
             return
         self._settle(uid)
-        bound = self._bound_document(key)
+        bound = self._bound_document(key) if self._trials else {}
         waits = self._objects[key]
         was_added = uid in self._added
         placement = self._placed.pop(uid)
@@ -309,9 +311,10 @@ class Cluster:
 
         self._note(again)
 
-    def _bound_document(self, key: _Key) -> dict[str, Any]:
+    def _bound_document(self, key: Key) -> dict[str, Any]:
         """A pod's object as a scheduler and the node leave it."""
-        document = copy.deepcopy(self._objects[key])
+        kept = self._objects[key]
+        document = kept.manifest() if isinstance(kept, NewPod) else copy.deepcopy(kept)
         uid = self._uids[f"{key[1]}/{key[2]}"]
         if uid not in self._placed:
             return document
@@ -324,9 +327,11 @@ class Cluster:
         return self._live.node_of(uid)
 
     def _dialect(self) -> str:
-        dialects = self._live.dialects()
-        known = [dialect for dialect in dialects if dialect in RESOURCES]
-        return known[0] if known else (dialects[0] if dialects else "hami")
+        if self._spoken is None:
+            dialects = self._live.dialects()
+            known = [dialect for dialect in dialects if dialect in RESOURCES]
+            self._spoken = known[0] if known else (dialects[0] if dialects else "hami")
+        return self._spoken
 
     # ---- trials
 
@@ -456,7 +461,7 @@ class Cluster:
         """What would become of the cluster; nothing is changed."""
         options = [("add_nodes", f"{kind}={count}") for kind, count in (add_nodes or {}).items()]
         options += [("set_mode", f"{node}={mode}") for node, mode in (set_mode or {}).items()]
-        options += [("drain", name) for name in _listed(drain)] + [("fail", name) for name in _listed(fail)]
+        options += [("drain", name) for name in listed(drain)] + [("fail", name) for name in listed(fail)]
         options.append(("seed", str(seed)))
         policy = policy if policy is not None else self._policy
         options += [(key, value) for key, value in (("policy", policy), ("find_nodes", find_nodes)) if value is not None]
@@ -486,14 +491,3 @@ class Cluster:
             options.append(("downtime_s", repr(float(downtime_s))))
         text, content = self._ask("plan", options, inputs)
         return Answer(text, content, bool(content.get("found")))
-
-
-def _key_of(document: Mapping[str, Any]) -> _Key:
-    kind = document.get("kind", "")
-    metadata = document.get("metadata") or {}
-    namespace = "" if kind == "Node" else metadata.get("namespace") or "default"
-    return kind, namespace, metadata.get("name", "")
-
-
-def _listed(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)

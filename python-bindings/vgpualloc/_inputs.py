@@ -100,3 +100,7 @@ def _text_or_none(name: str, column: str, row: int, cell: Any) -> str | None:
     raise InputError(f"{name} row {row}: {column}: got a {type(cell).__name__}, expected text or a number",
                      code="unsupported", where=f"{name} row {row}", field=column, value=repr(cell),
                      expected="text or a number")
+
+
+def listed(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)

@@ -12,6 +12,8 @@ from typing import Any, Literal, NamedTuple
 from vgpualloc._errors import bad_value
 from vgpualloc._inputs import Named, named_input
 
+Key = tuple[str, str, str]  # kind, namespace and name of an object
+
 
 class Share(NamedTuple):
     """A part of a device that a container has."""
@@ -136,6 +138,17 @@ def _pod_of(amounts: Mapping[str, Any]) -> Pod:
     return Pod(**amounts)
 
 
+class NewPod(NamedTuple):
+    """A pod that place() has made, whose object is written when somebody wants it."""
+
+    pod: Pod
+    dialect: str
+    name: str
+
+    def manifest(self) -> dict[str, Any]:
+        return self.pod.manifest(self.dialect, self.name)
+
+
 class Placement:
     """Where a pod runs. A value: it stays readable when the pod is gone."""
 
@@ -222,6 +235,13 @@ class Rejection:
 
     def __reduce__(self) -> Any:
         return Rejection, (self.pod, self.reason, self.reasons, self.message)
+
+
+def key_of(document: Mapping[str, Any]) -> Key:
+    kind = document.get("kind", "")
+    metadata = document.get("metadata") or {}
+    namespace = "" if kind == "Node" else metadata.get("namespace") or "default"
+    return kind, namespace, metadata.get("name", "")
 
 
 def manifest_bytes(pod: Any) -> bytes:
