@@ -95,7 +95,7 @@ def test_an_interrupt_ends_the_call(quickstart):
     with pytest.raises(KeyboardInterrupt):
         while True:
             vg.simulate(**quickstart)
-    assert time.perf_counter() - before < 1.0
+    assert time.perf_counter() - before < 5.0
     assert len(vg.simulate(**quickstart).pods) > 0
 
 
