@@ -136,3 +136,20 @@ def test_means_and_grids(quickstart):
         vg.sweep({"seed": []}, **quickstart)
     with pytest.raises(TypeError):
         vg.sweep({"seed": [1]}, seed=2, **quickstart)
+
+
+def test_what_a_scenario_names_is_a_part_of_the_address(quickstart, tmp_path):
+    for name, path in quickstart.items():
+        (tmp_path / f"{name}.csv").write_bytes(path.read_bytes())
+    scenario = tmp_path / "run.json"
+    scenario.write_text(json.dumps({"nodes": "nodes.csv", "pods": "pods.csv", "policy": "best_fit"}))
+    cache = tmp_path / "cells"
+    first = vg.sweep({"seed": [1]}, scenario=scenario, cache=cache)
+    assert vg.sweep({"seed": [1]}, scenario=scenario, cache=cache).table == first.table
+    assert len(list(cache.iterdir())) == 1
+    lines = (tmp_path / "pods.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "pods.csv").write_text("".join(lines[:100]))
+    fewer = vg.sweep({"seed": [1]}, scenario=scenario, cache=cache)
+    assert len(list(cache.iterdir())) == 2 and fewer.table["arrived"][0] < first.table["arrived"][0]
+    vg.sweep({"seed": [1]}, scenario=scenario, baseline={"mode": "exclusive"}, cache=cache)
+    assert len(list(cache.iterdir())) == 3

@@ -7,11 +7,12 @@ import itertools
 import json
 import math
 import os
+import queue
 import threading
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -217,27 +218,32 @@ class _Job:
         """A SHA-256 over the version, the inputs and the options; empty where a policy has no key."""
         table = option_table()
         texts = [f"vgpualloc {_core.version}", f"keep {self.keep}"]
+        inputs = {}
         plain = {}
-        inputs = []
         for key, value in self.options.items():
-            if value is None:
-                continue
             if isinstance(value, (Policy, Discipline)):
                 own = getattr(value, "key", "")
                 if not own:
                     return ""
                 texts.append(f"{key} object {own}")
-            elif key == "baseline" or (key in table and table[key]["type"] == "input") or key == "scenario":
-                inputs.append((key, value))
-            else:
-                plain[key] = value
+            elif value is not None:
+                of = inputs if key == "scenario" or (key in table and table[key]["type"] == "input") else plain
+                of[key] = value
         try:
-            names, _ = named_options({key: value for key, value in plain.items() if key in table}, "sweep")
-            texts += [f"{key} {value}" for key, value in _core.settings(names, [])]
-        except (Error, TypeError):
+            names, named = named_options({key: value for key, value in plain.items() if key in table}, "sweep")
+            if "scenario" in inputs:
+                name, more = named_input("scenario", inputs["scenario"])
+                names.insert(0, ("scenario", name))
+                named += more
+            for key, value in _core.settings(names, named):
+                if table[key]["type"] != "input":
+                    texts.append(f"{key} {value}")
+                elif value:  # of the scenario
+                    inputs.setdefault(key, value)
+            texts += [f"{key} {json.dumps(value, default=str)}" for key, value in sorted(plain.items()) if key not in table]
+            texts += [f"{key} sha256 {self._inputs.checksum(value)}" for key, value in sorted(inputs.items())]
+        except (Error, OSError, TypeError):
             return ""  # it fails when it is run
-        texts += [f"{key} {json.dumps(value, default=str)}" for key, value in sorted(plain.items()) if key not in table]
-        texts += [f"{key} sha256 {self._inputs.checksum(value)}" for key, value in sorted(inputs, key=lambda pair: pair[0])]
         return hashlib.sha256("".join(f"{len(text)}:{text}" for text in texts).encode()).hexdigest()
 
 
@@ -306,15 +312,25 @@ def _run_here(jobs: list[_Job], workers: int | None, take: Any, _executor: Any) 
     if not jobs:
         return
     stop = _core.StopFlag()
-    count = max(1, min(workers or len(os.sched_getaffinity(0)), len(jobs)))
-    with ThreadPoolExecutor(count) as pool:
-        futures = {pool.submit(run_cell, own_objects(job.options), job.keep, stop): job for job in jobs}
+    outcomes: queue.SimpleQueue[tuple[_Job, Any]] = queue.SimpleQueue()
+
+    def work(job: _Job) -> None:
         try:
-            left = set(futures)
-            while left:
-                done, left = wait(left, timeout=0.05, return_when=FIRST_COMPLETED)
-                for future in sorted(done, key=lambda future: futures[future].number):
-                    take(futures[future], future.result())
+            outcomes.put((job, run_cell(own_objects(job.options), job.keep, stop)))
+        except BaseException as failure:
+            outcomes.put((job, failure))
+
+    count = max(1, min(workers or len(os.sched_getaffinity(0)), len(jobs)))
+    # Not concurrent.futures.wait(): a signal that arrives while it takes the locks of all cells leaves some taken.
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            for job in jobs:
+                pool.submit(work, job)
+            for _ in jobs:
+                job, outcome = outcomes.get()
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                take(job, outcome)
         except BaseException:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
