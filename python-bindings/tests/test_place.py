@@ -74,8 +74,10 @@ def test_misuse_is_said(cluster):
         cluster.release("nobody")
     with pytest.raises(vg.InputError):
         cluster.place("nobody")
+    before = shown(cluster)
     with pytest.raises(vg.InputError):
         cluster.place(HALF, node="nowhere")
+    assert shown(cluster) == before
     with pytest.raises(TypeError):
         cluster.place(17)
     other = vg.Cluster.read(**vg.example("cluster"))

@@ -94,6 +94,8 @@ class Cluster:
         """An object as it is now."""
         key = key_of(document)
         before = self._objects.get(key)
+        if isinstance(before, NewPod):
+            before = before.manifest()
         self._live.upsert(json.dumps(document).encode())
         self._objects[key] = document
         if key[0] == "Node":
@@ -209,18 +211,22 @@ class Cluster:
         full_name = f"default/{name}"
         if full_name in self._uids:
             raise bad_value("duplicate", "name", name, "a name that no pod has", "place()")
-        template = self._templates.get(pod)
+        dialect = self._dialect()
+        template = self._templates.get((pod, dialect))
         if template is None:
-            template = _core.PodTemplate(json.dumps(pod.manifest(self._dialect())).encode())
-            self._templates[pod] = template
+            template = _core.PodTemplate(json.dumps(pod.manifest(dialect)).encode())
+            self._templates[pod, dialect] = template
         uid = self._live.add_pod(template, name)
         self._uids[full_name] = uid
-        outcome = self._decide(uid, name, node, lambda: self._forget(full_name))
-        if not outcome:
-            self._forget(full_name)
-            return outcome
-        self._added.add(uid)
-        self._objects[("Pod", "default", name)] = NewPod(pod, self._dialect(), name)
+        outcome: Placement | Rejection | None = None
+        try:
+            outcome = self._decide(uid, name, node, lambda: self._forget(full_name))
+        finally:
+            if not outcome:
+                self._forget(full_name)
+        if outcome:
+            self._added.add(uid)
+            self._objects[("Pod", "default", name)] = NewPod(pod, dialect, name)
         return outcome
 
     def _forget(self, full_name: str) -> None:
