@@ -88,8 +88,7 @@ table table_of(const vgpusim::experiment& plan, const std::vector<measured_cell>
         for (const measured_cell& measured : cells) values.push_back(measured.values[measure]);
         result.columns.push_back({.name = std::string{name}, .unit = unit_of(name), .values = std::move(values)});
     };
-    for (const vgpusim::compared_measure& measure : vgpusim::compared_measures) add_measure(measure.name);
-    for (const std::string_view name : more_measures) add_measure(name);
+    for (const std::string& name : measure_names()) add_measure(name);
     return result;
 }
 

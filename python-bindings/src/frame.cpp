@@ -25,7 +25,7 @@ nb::object view_of(const std::vector<Number>& numbers, const shared_table& table
 }
 
 /// Values of Python, which are all of one kind but for None.
-column_values values_of(const std::string& name, nb::handle cells) {
+column_values values_of(nb::handle cells) {
     bool truths = true;
     bool wholes = true;
     bool texts = true;
@@ -73,7 +73,6 @@ column_values values_of(const std::string& name, nb::handle cells) {
         if (PyErr_Occurred() != nullptr) throw nb::python_error();
         result.push_back(value);
     }
-    static_cast<void>(name);
     return result;
 }
 
@@ -84,7 +83,7 @@ frame frame::from_pairs(nb::list pairs) {
     for (const nb::handle pair : pairs) {
         const auto name = nb::cast<std::string>(pair[nb::int_(0)]);
         const nb::object cells = pair[nb::int_(1)];
-        table->columns.push_back({.name = name, .unit = "", .values = values_of(name, cells)});
+        table->columns.push_back({.name = name, .unit = "", .values = values_of(cells)});
     }
     return frame{std::move(table)};
 }

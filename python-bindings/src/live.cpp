@@ -109,9 +109,7 @@ public:
         const auto& nodes = live_->book().nodes().nodes;
         candidates_.clear();
         if (only) {
-            const node_index where = live_->find_node(*only);
-            if (!where.valid()) raise(bad_value(error_code::unknown_name, "node", *only, "a node of the cluster"));
-            candidates_.push_back(where);
+            candidates_.push_back(node_named(*only));
         } else {
             for (std::size_t node = 0; node < nodes.size(); ++node) {
                 if (live_->book().is_present(node_index{node})) candidates_.push_back(node_index{node});
@@ -199,8 +197,7 @@ public:
 
     /// Out of service, or back: "in_service", "draining" or "failed". False if nothing has changed.
     bool set_service(const std::string& node, const std::string& uuid, const std::string& service) {
-        const node_index where = live_->find_node(node);
-        if (!where.valid()) raise(bad_value(error_code::unknown_name, "node", node, "a node of the cluster"));
+        const node_index where = node_named(node);
         using vgpualloc::service_state;
         const auto wanted = service == "draining" ? service_state::draining
                             : service == "failed" ? service_state::failed
@@ -208,8 +205,7 @@ public:
         return value_or_raise(live_->set_service(where, uuid, wanted));
     }
     [[nodiscard]] std::string service_of(const std::string& node, const std::string& uuid) {
-        const node_index where = live_->find_node(node);
-        if (!where.valid()) raise(bad_value(error_code::unknown_name, "node", node, "a node of the cluster"));
+        const node_index where = node_named(node);
         const auto device = value_or_raise(live_->find_device(where, uuid));
         switch (live_->book().services(where)[device.at()]) {
         case vgpualloc::service_state::draining:
@@ -223,8 +219,7 @@ public:
 
     /// (fits, score, code, wanted, available, unit) of one node.
     nb::tuple ask_node(const std::string& uid, const std::string& node) {
-        const node_index where = live_->find_node(node);
-        if (!where.valid()) raise(bad_value(error_code::unknown_name, "node", node, "a node of the cluster"));
+        const node_index where = node_named(node);
         const auto opinion = live_->ask_node(uid, where);
         return nb::make_tuple(opinion.fits(), opinion.score, std::string{to_string(opinion.refusal.code)},
                               opinion.refusal.wanted, opinion.refusal.available, std::string{opinion.unit});
@@ -303,6 +298,13 @@ public:
     }
 
 private:
+    /// The present node of that name, or InputError.
+    [[nodiscard]] node_index node_named(const std::string& name) {
+        const node_index where = live_->find_node(name);
+        if (!where.valid()) raise(bad_value(error_code::unknown_name, "node", name, "a node of the cluster"));
+        return where;
+    }
+
     std::unique_ptr<live_cluster> live_;
     std::vector<node_index> candidates_;
 };

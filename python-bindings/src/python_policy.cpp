@@ -8,15 +8,12 @@
 #include <nanobind/stl/string.h>
 
 #include "errors.hpp"
-#include "frame.hpp"
 #include "vgpualloc/compat/all.hpp"
-#include "vgpualloc/model/requested_amount.hpp"
 #include "vgpualloc/policy/parse.hpp"
 #include "vgpualloc/policy/weighted.hpp"
 
 namespace vgpupython {
 
-using vgpualloc::device_request;
 using vgpualloc::node_view;
 using vgpualloc::pod_request;
 using vgpualloc::request_view;
@@ -29,6 +26,8 @@ constexpr double score_max = 0x1p900;                   ///< as the allocator ha
 compiled_score pointer_of(nb::handle address) {
     return reinterpret_cast<compiled_score>(nb::cast<std::uintptr_t>(address)); // NOLINT: numba's address of a function
 }
+
+bool is_score(double value) { return std::abs(value) < score_max; }
 
 /// A Policy, or what Python knows of one by that name: None where it has none.
 nb::object attribute(nb::handle subject, const char* name) { return nb::getattr(subject, name, nb::none()); }
@@ -79,23 +78,6 @@ std::string python_policy::called(bool of_device) const {
 
 // ---- requests
 
-shown_request python_policy::describe(const pod_request& request, std::int64_t number) const {
-    shown_request shown{
-        .id = number, .cpu_milli = request.cpu.count(), .memory_mib = vgpualloc::mib_up(request.memory)};
-    for (const device_request& container : request.containers) shown.gpus += container.count;
-    if (book_ != nullptr) {
-        const double gpus = gpus_of(vgpualloc::requested_amounts{book_->nodes()}.of(request)).larger();
-        shown.gpu_milli = std::llround(gpus * 1000.0);
-        return shown;
-    }
-    for (const device_request& container : request.containers) { // what it says by itself
-        const std::int64_t memory_milli =
-            container.memory_percent.value_or(container.memory.count() == 0 ? 100 : 0) * 10;
-        shown.gpu_milli += container.count * std::max(memory_milli, container.cores.count() * 10);
-    }
-    return shown;
-}
-
 std::size_t python_policy::number_of(const pod_request& request) {
     const auto known = number_at_.find(&request);
     if (known != number_at_.end() && requests_[known->second].first == request) return known->second;
@@ -103,7 +85,7 @@ std::size_t python_policy::number_of(const pod_request& request) {
     const auto number = static_cast<std::size_t>(same - requests_.begin());
     if (same == requests_.end()) {
         const nb::gil_scoped_acquire python;
-        shown_.push_back(describe(request, static_cast<std::int64_t>(number)));
+        shown_.push_back(describe_request(request, static_cast<std::int64_t>(number), nodes()));
         requests_.emplace_back(request, nb::cast(shown_.back()));
     }
     number_at_.insert_or_assign(&request, number);
@@ -130,8 +112,8 @@ void python_policy::begin(const vgpualloc::workload& typical) {
     if (hears.is_none()) return;
     nb::list rows;
     for (const auto& request : typical.typical) {
-        const pod_request asked{.cpu = request.cpu, .memory = vgpualloc::bytes{0}, .containers = request.containers};
-        const auto shown = describe(asked, 0);
+        const pod_request pod{.cpu = request.cpu, .memory = vgpualloc::bytes{0}, .containers = request.containers};
+        const shown_request shown = describe_request(pod, 0, nodes());
         rows.append(nb::make_tuple(shown.cpu_milli, shown.gpus, shown.gpu_milli, request.frequency));
     }
     hears(rows);
@@ -245,14 +227,18 @@ void python_policy::compute(bool of_device, candidates& wanted, std::vector<doub
         const auto after = joined(*wanted.after, fields);
         scores.assign(rows, std::nan(""));
         try {
-            const bool gpus = wants_gpus_ && !of_device;
-            const std::int64_t* const gpus_before = gpus ? wanted.before->gpus_free().data() : nullptr;
-            const std::int64_t* const gpus_after = gpus ? wanted.after->gpus_free().data() : nullptr;
-            const auto width = static_cast<std::int64_t>(gpus ? wanted.after->width() : 0);
+            const std::int64_t* gpus_before = nullptr;
+            const std::int64_t* gpus_after = nullptr;
+            std::int64_t width = 0;
+            if (wants_gpus_ && !of_device) {
+                const nb::gil_scoped_acquire python; // for what may be raised
+                gpus_before = wanted.before->gpus_free().data();
+                gpus_after = wanted.after->gpus_free().data();
+                width = static_cast<std::int64_t>(wanted.after->width());
+            }
             (of_device ? compiled_device_ : compiled_)(static_cast<std::int64_t>(rows), request.data(), before.data(),
                                                        after.data(), width, gpus_before, gpus_after, scores.data());
-            const bool finite = std::ranges::all_of(scores, [](double s) { return std::abs(s) < score_max; });
-            if (finite) return;
+            if (std::ranges::all_of(scores, is_score)) return;
             const nb::gil_scoped_acquire python;
             check(of_device, scores);
         } catch (nb::python_error& raised) {
@@ -333,7 +319,7 @@ void python_policy::ask_python(bool of_device, candidates& wanted, std::vector<d
 
 /// Raises InputError for what is no score.
 void python_policy::check(bool of_device, const std::vector<double>& scores) const {
-    const auto bad = std::ranges::find_if_not(scores, [](double score) { return std::abs(score) < score_max; });
+    const auto bad = std::ranges::find_if_not(scores, is_score);
     if (bad == scores.end()) return;
     const std::string value = std::isnan(*bad)   ? "nan"
                               : std::isinf(*bad) ? (*bad > 0 ? "inf" : "-inf")

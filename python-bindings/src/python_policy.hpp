@@ -94,7 +94,7 @@ private:
     };
 
     [[nodiscard]] std::size_t number_of(const vgpualloc::pod_request& request);
-    [[nodiscard]] shown_request describe(const vgpualloc::pod_request& request, std::int64_t number) const;
+    [[nodiscard]] const vgpualloc::cluster* nodes() const { return book_ == nullptr ? nullptr : &book_->nodes(); }
     template <class Add>
     [[nodiscard]] double score(bool of_device, std::size_t request, const std::optional<score_key>& key, Add add);
     void compute(bool of_device, candidates& wanted, std::vector<double>& scores);

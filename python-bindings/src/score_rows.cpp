@@ -1,11 +1,13 @@
 #include "score_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <nanobind/ndarray.h>
 
 #include "bind.hpp"
 #include "errors.hpp"
+#include "vgpualloc/model/requested_amount.hpp"
 
 namespace vgpupython {
 
@@ -53,6 +55,22 @@ const std::vector<std::int64_t>& score_rows::gpus_free() {
         std::sort(first, end, std::greater{});
     }
     return gpus_free_;
+}
+
+shown_request describe_request(const vgpualloc::pod_request& request, std::int64_t id,
+                               const vgpualloc::cluster* nodes) {
+    shown_request shown{.id = id, .cpu_milli = request.cpu.count(), .memory_mib = vgpualloc::mib_up(request.memory)};
+    for (const auto& container : request.containers) shown.gpus += container.count;
+    if (nodes != nullptr) {
+        shown.gpu_milli = std::llround(gpus_of(vgpualloc::requested_amounts{*nodes}.of(request)).larger() * 1000.0);
+        return shown;
+    }
+    for (const auto& container : request.containers) {
+        const std::int64_t memory_milli =
+            container.memory_percent.value_or(container.memory.count() == 0 ? 100 : 0) * 10;
+        shown.gpu_milli += container.count * std::max(memory_milli, container.cores.count() * 10);
+    }
+    return shown;
 }
 
 namespace {

@@ -9,6 +9,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/model/request.hpp"
 #include "vgpualloc/model/view.hpp"
 
 namespace vgpupython {
@@ -65,5 +67,9 @@ struct shown_request {
         return {id, cpu_milli, memory_mib, gpus, gpu_milli};
     }
 };
+
+/// A request as the devices of a cluster could serve it; without a cluster as it says by itself.
+[[nodiscard]] shown_request describe_request(const vgpualloc::pod_request& request, std::int64_t id,
+                                             const vgpualloc::cluster* nodes);
 
 } // namespace vgpupython

@@ -1,7 +1,6 @@
 // A simulation that stops at every decision, for environments of reinforcement learning.
 #include "vgpufacade/stepper.hpp"
 
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +19,6 @@
 #include "python_source.hpp"
 #include "score_rows.hpp"
 #include "vgpualloc/compat/all.hpp"
-#include "vgpualloc/model/requested_amount.hpp"
 #include "vgpualloc/policy/parse.hpp"
 
 namespace vgpupython {
@@ -71,12 +69,8 @@ public:
     [[nodiscard]] nb::tuple request() {
         const auto& input = open().input();
         const std::uint32_t number = input.pods[job().first_pod].request;
-        const auto& asked = input.requests[number];
-        std::int64_t gpus = 0;
-        for (const auto& container : asked.containers) gpus += container.count;
-        vgpualloc::requested_amounts amounts{open().book().nodes()};
-        const double milli = gpus_of(amounts.of(asked)).larger() * 1000.0;
-        return nb::make_tuple(number, asked.cpu.count(), vgpualloc::mib_up(asked.memory), gpus, std::llround(milli));
+        const shown_request shown = describe_request(input.requests[number], number, &open().book().nodes());
+        return nb::make_tuple(shown.id, shown.cpu_milli, shown.memory_mib, shown.gpus, shown.gpu_milli);
     }
 
     /// cpu_milli cpu_free_milli gpus gpus_idle used_milli free_milli of every node: int64 (6, n), of the caller's own.
@@ -105,9 +99,9 @@ public:
     /// By node, whether the job's first pod fits there: positions.
     [[nodiscard]] std::vector<std::size_t> fitting() {
         const auto& input = open().input();
-        const auto& asked = input.requests[input.pods[job().first_pod].request];
+        const auto& request = input.requests[input.pods[job().first_pod].request];
         std::vector<std::size_t> result;
-        const auto id = open().alloc().intern(asked);
+        const auto id = open().alloc().intern(request);
         if (!id) return result;
         const auto answers = open().alloc().evaluate(*id);
         for (std::size_t node = 0; node < answers.size(); ++node) {

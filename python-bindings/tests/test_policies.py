@@ -236,3 +236,21 @@ def test_classes_and_wrong_kinds_are_type_errors(quickstart):
         vg.simulate(**quickstart, policy=Fifo())
     with pytest.raises(TypeError, match="Discipline"):
         vg.simulate(**quickstart, discipline=Balanced())
+
+
+def test_what_a_compiled_policy_cannot_see_is_said(quickstart):
+    pytest.importorskip("numba")
+
+    class Blind(vg.Policy):
+        form = "numba"
+
+        @staticmethod
+        def score(request, before, after):
+            return float(after.gpu_free_milli[0])
+
+        @staticmethod
+        def device_score(request, before, after):
+            return float(after.used_milli)
+
+    with pytest.raises(vg.StateError, match="gpu_free_milli"):
+        vg.simulate(**quickstart, policy=Blind())

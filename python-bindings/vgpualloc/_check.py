@@ -42,12 +42,10 @@ def check_policy(policy: Policy, *, nodes: Any = None, pods: Any = None) -> None
     """
     checked_policy("policy", policy)
     lists = {**example("quickstart"), **{key: value for key, value in (("nodes", nodes), ("pods", pods)) if value is not None}}
-    watched = _Watched(policy)
-    simulate(**lists, policy=watched, progress=False)
+    watched = simulate(**lists, policy=_Watched(policy), progress=False)
     if policy.form == "numba":
         compiled = simulate(**lists, policy=policy, progress=False)
-        read = simulate(**lists, policy=_Watched(policy), progress=False)
-        if compiled.pods != read.pods:
+        if compiled.pods != watched.pods:
             raise bad_value("mismatch", f"{type(policy).__name__}.score", "other decisions", "the same compiled and not")
 
 

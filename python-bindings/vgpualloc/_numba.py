@@ -88,9 +88,9 @@ def _node_loop(numba: Any, score: Any) -> Any:
         free_before = carray(gpus_before, (rows, width))
         free_after = carray(gpus_after, (rows, width))
         result = carray(scores, rows)
-        asked = _Request(r[0], r[1], r[2], r[3], r[4])
+        wanted = _Request(r[0], r[1], r[2], r[3], r[4])
         for i in range(rows):
-            result[i] = score(asked, _NodeState(b[0, i], b[1, i], b[2, i], b[3, i], b[4, i], b[5, i], free_before[i]),
+            result[i] = score(wanted, _NodeState(b[0, i], b[1, i], b[2, i], b[3, i], b[4, i], b[5, i], free_before[i]),
                               _NodeState(a[0, i], a[1, i], a[2, i], a[3, i], a[4, i], a[5, i], free_after[i]))
 
     return numba.cfunc(_signature(numba))(loop)
@@ -104,9 +104,9 @@ def _device_loop(numba: Any, score: Any) -> Any:
         b = carray(before, (4, rows))
         a = carray(after, (4, rows))
         result = carray(scores, rows)
-        asked = _Request(r[0], r[1], r[2], r[3], r[4])
+        wanted = _Request(r[0], r[1], r[2], r[3], r[4])
         for i in range(rows):
-            result[i] = score(asked, _DeviceState(b[0, i], b[1, i], b[2, i], b[3, i]),
+            result[i] = score(wanted, _DeviceState(b[0, i], b[1, i], b[2, i], b[3, i]),
                               _DeviceState(a[0, i], a[1, i], a[2, i], a[3, i]))
 
     return numba.cfunc(_signature(numba))(loop)

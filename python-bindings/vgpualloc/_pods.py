@@ -81,8 +81,8 @@ class Pod:
         raise AttributeError("a Pod never changes")
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{key}={value!r}" for key, value in self._amounts.items() if value not in (None, 0, ""))
-        return f"Pod({said})"
+        amounts = ", ".join(f"{key}={value!r}" for key, value in self._amounts.items() if value not in (None, 0, ""))
+        return f"Pod({amounts})"
 
     def __eq__(self, other: object) -> bool:
         return self._amounts == other._amounts if isinstance(other, Pod) else NotImplemented

@@ -18,7 +18,17 @@ def _snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
-class Policy:
+class _Named:
+    """What outputs call by a name of its own."""
+
+    name: str = ""
+
+    @property
+    def _label(self) -> str:
+        return "py:" + (self.name or _snake_case(type(self).__name__))
+
+
+class Policy(_Named):
     """A policy in Python: subclass it and write ``score``. It works wherever the name of a built-in one does.
 
     Attributes
@@ -48,7 +58,6 @@ class Policy:
     'py:fullest'
     """
 
-    name: str = ""
     form: str = "arrays"
     epoch: int = 0
     key: str = ""
@@ -65,10 +74,6 @@ class Policy:
             of shape (n,), and ``gpu_free_milli``, (n, g), by device, the largest first, -1 where there is none.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method score(request, before, after)")
-
-    @property
-    def _label(self) -> str:
-        return "py:" + (self.name or _snake_case(type(self).__name__))
 
     @property
     def _device_score(self) -> Any:
@@ -146,7 +151,7 @@ def weighted(*parts: tuple[float, str | Policy]) -> Policy:
     return _Weighted(tuple(checked))
 
 
-class Discipline:
+class Discipline(_Named):
     """A queue discipline in Python: subclass it and write ``schedule``.
 
     Attributes
@@ -157,7 +162,6 @@ class Discipline:
         False: a job that ``schedule`` does not start in the instant of its arrival is given up.
     """
 
-    name: str = ""
     keeps_waiting: bool = True
 
     def schedule(self, queue: Any) -> None:
@@ -172,34 +176,32 @@ class Discipline:
         """
         raise NotImplementedError(f"{type(self).__name__} has no method schedule(queue)")
 
-    @property
-    def _label(self) -> str:
-        return "py:" + (self.name or _snake_case(type(self).__name__))
-
 
 def is_policy(value: Any) -> bool:
     return isinstance(value, Policy)
 
 
-def checked_policy(key: str, value: Any) -> Any:
-    """A policy's name or object, or TypeError."""
-    if isinstance(value, type) and issubclass(value, (Policy, Discipline)):
+def _checked(key: str, value: Any, kind: type) -> None:
+    if isinstance(value, type) and issubclass(value, _Named):
         raise TypeError(f"{key}: expected an object, {value.__name__}(), not its class")
-    if not isinstance(value, Policy):
-        raise TypeError(f"{key}: expected a name or a Policy, not {type(value).__name__}")
-    for part in value._parts or ():
-        if is_policy(part[1]):
-            checked_policy(key, part[1])
+    if not isinstance(value, kind):
+        raise TypeError(f"{key}: expected a name or a {kind.__name__}, not {type(value).__name__}")
+
+
+def checked_policy(key: str, value: Any) -> Any:
+    """A policy as an object, or TypeError."""
+    _checked(key, value, Policy)
+    for _, part in value._parts or ():
+        if is_policy(part):
+            checked_policy(key, part)
     if value.form not in _FORMS:
         raise bad_value("unknown_name", f"{type(value).__name__}.form", value.form, f"one of {', '.join(_FORMS)}")
     return value
 
 
 def checked_discipline(value: Any) -> Any:
-    if isinstance(value, type) and issubclass(value, Discipline):
-        raise TypeError(f"discipline: expected an object, {value.__name__}(), not its class")
-    if not isinstance(value, Discipline):
-        raise TypeError(f"discipline: expected a name or a Discipline, not {type(value).__name__}")
+    """A discipline as an object, or TypeError."""
+    _checked("discipline", value, Discipline)
     return value
 
 
