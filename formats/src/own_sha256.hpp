@@ -53,22 +53,22 @@ private:
 
     /// Mixes the full block into the state and begins the next one.
     void mix_block() noexcept {
-        std::array<std::uint32_t, 64> words{};
+        std::array<std::uint32_t, 64> schedule{};
         for (std::size_t i = 0; i < 16; ++i) {
-            words[i] = static_cast<std::uint32_t>(block_[4 * i]) << 24U |
-                       static_cast<std::uint32_t>(block_[4 * i + 1]) << 16U |
-                       static_cast<std::uint32_t>(block_[4 * i + 2]) << 8U | block_[4 * i + 3];
+            schedule[i] = static_cast<std::uint32_t>(block_[4 * i]) << 24U |
+                          static_cast<std::uint32_t>(block_[4 * i + 1]) << 16U |
+                          static_cast<std::uint32_t>(block_[4 * i + 2]) << 8U | block_[4 * i + 3];
         }
         for (std::size_t i = 16; i < 64; ++i) {
-            const std::uint32_t far = words[i - 15];
-            const std::uint32_t near = words[i - 2];
-            words[i] = words[i - 16] + (std::rotr(far, 7) ^ std::rotr(far, 18) ^ far >> 3U) + words[i - 7] +
-                       (std::rotr(near, 17) ^ std::rotr(near, 19) ^ near >> 10U);
+            const std::uint32_t far = schedule[i - 15];
+            const std::uint32_t near = schedule[i - 2];
+            schedule[i] = schedule[i - 16] + (std::rotr(far, 7) ^ std::rotr(far, 18) ^ far >> 3U) + schedule[i - 7] +
+                          (std::rotr(near, 17) ^ std::rotr(near, 19) ^ near >> 10U);
         }
         auto [a, b, c, d, e, f, g, h] = state_;
         for (std::size_t i = 0; i < 64; ++i) {
             const std::uint32_t first = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
-                                        ((e & f) ^ (~e & g)) + constants[i] + words[i];
+                                        ((e & f) ^ (~e & g)) + constants[i] + schedule[i];
             const std::uint32_t second =
                 (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
             h = g;
