@@ -7,6 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "model/id_set.hpp"
+#include "vgpualloc/core/hash.hpp"
+
 namespace vgpualloc {
 
 namespace {
@@ -48,50 +51,72 @@ idle_parts largest_remainders(const std::array<Value, idle_cause_count>& values,
 } // namespace
 
 idle_splitter::idle_splitter(const ledger& book) : book_{&book} {
-    std::map<device_now, std::uint32_t> known_devices;
-    std::map<std::vector<std::uint32_t>, std::uint32_t> known_configs;
-    std::map<std::pair<std::uint32_t, host_left>, std::uint32_t> known_groups;
+    id_set known_devices;
+    id_set known_configs;
+    id_set known_groups;
+    std::vector<std::uint32_t> devices;
     for (std::size_t n = 0; n < book.nodes().nodes.size(); ++n) {
         const node_index where{n};
         if (!book.is_present(where)) continue;
         const host_facts& host = book.nodes().nodes[n].host;
         const bool takes_pods = host.ready && !host.unschedulable;
         node_now entry{.where = where, .left = left_on(where), .is_for_all = host.is_open()};
-        std::vector<std::uint32_t> devices;
+        devices.clear();
         const auto states = book.devices(where);
         for (std::size_t d = 0; d < states.size(); ++d) {
             const bool open = takes_pods && book.services(where)[d] == service_state::in_service;
-            device_now device{.kind = book.nodes().nodes[n].devices[d].kind, .state = states[d], .open = open};
-            const auto [known, is_new] = known_devices.try_emplace(device, static_cast<std::uint32_t>(devices_.size()));
-            if (is_new) {
-                device.idle = idle_of(spec_of(device), device.state);
-                devices_.push_back(device);
-            }
-            devices.push_back(known->second);
-            const std::int64_t idle = devices_[known->second].idle;
+            const std::uint32_t kind = book.nodes().nodes[n].devices[d].kind;
+            const std::uint32_t number = known_devices.find_or_insert(
+                hash_combine(hash_combine(hash_value(states[d]), kind), open ? 1U : 0U),
+                [&](std::uint32_t known) {
+                    const device_now& other = devices_[known];
+                    return other.kind == kind && other.state == states[d] && other.open == open;
+                },
+                [&] {
+                    const std::int64_t idle = idle_of(book.nodes().kinds[kind], states[d]);
+                    devices_.push_back({.kind = kind, .state = states[d], .open = open, .idle = idle});
+                    return static_cast<std::uint32_t>(devices_.size() - 1);
+                });
+            devices.push_back(number);
+            const std::int64_t idle = devices_[number].idle;
             entry.idle += idle;
             if (open) entry.open_idle += idle;
         }
         idle_ += entry.idle;
         if (entry.idle == 0) continue;
         std::ranges::sort(devices);
-        const auto [config, is_new] = known_configs.try_emplace(devices, static_cast<std::uint32_t>(configs_.size()));
-        if (is_new) configs_.push_back(std::move(devices));
-        entry.devices = config->second;
+        std::uint64_t hash = 0;
+        for (const std::uint32_t number : devices) hash = hash_combine(hash, number);
+        entry.devices = known_configs.find_or_insert(
+            hash, [&](std::uint32_t known) { return configs_[known] == devices; },
+            [&] {
+                configs_.push_back(devices);
+                return static_cast<std::uint32_t>(configs_.size() - 1);
+            });
         nodes_.push_back(entry);
-        if (!entry.is_for_all) continue;
-        const auto [group, is_new_group] =
-            known_groups.try_emplace({entry.devices, entry.left}, static_cast<std::uint32_t>(groups_.size()));
-        if (is_new_group) groups_.push_back({.devices = entry.devices, .left = entry.left});
-        ++groups_[group->second].nodes;
-        places_.resize(devices_.size());
-        for (const std::uint32_t number : configs_[entry.devices]) {
-            device_places& places = places_[number];
-            ++places.count;
-            if (is_new_group && (places.groups.empty() || places.groups.back() != group->second)) {
-                places.groups.push_back(group->second);
-            }
-        }
+        if (entry.is_for_all) add_to_group(entry, known_groups);
+    }
+}
+
+/// Nodes that are for all are counted together where they are equal.
+void idle_splitter::add_to_group(const node_now& node, id_set& known_groups) {
+    const std::size_t groups_before = groups_.size();
+    std::uint64_t hash = hash_combine(node.devices, static_cast<std::uint64_t>(node.left.pods));
+    hash = hash_combine(hash, static_cast<std::uint64_t>(node.left.cpu.count()));
+    const std::uint32_t number = known_groups.find_or_insert(
+        hash_combine(hash, static_cast<std::uint64_t>(node.left.memory.count())),
+        [&](std::uint32_t known) { return groups_[known].devices == node.devices && groups_[known].left == node.left; },
+        [&] {
+            groups_.push_back({.devices = node.devices, .left = node.left});
+            return static_cast<std::uint32_t>(groups_before);
+        });
+    ++groups_[number].nodes;
+    places_.resize(devices_.size());
+    const bool is_new = groups_.size() > groups_before;
+    for (const std::uint32_t device : configs_[node.devices]) {
+        device_places& places = places_[device];
+        ++places.count;
+        if (is_new && (places.groups.empty() || places.groups.back() != number)) places.groups.push_back(number);
     }
 }
 
@@ -103,9 +128,16 @@ idle_splitter::host_left idle_splitter::left_on(node_index where) const {
             .memory = described.memory - used.memory};
 }
 
-/// How many pods the host has room for.
-std::int64_t idle_splitter::host_left::pods_of(const pod_request& request) const noexcept {
-    std::int64_t held = pods;
+/// How many pods the host has room for, at most `most`.
+std::int64_t idle_splitter::host_left::pods_of(const pod_request& request, std::int64_t most) const noexcept {
+    // Products of smaller numbers cannot overflow, and take a tenth of the time of a division.
+    constexpr std::int64_t few = std::int64_t{1} << 20U;
+    constexpr std::int64_t little = std::int64_t{1} << 42U;
+    if (most < few && request.cpu.count() < little && request.memory.count() < little && most <= pods &&
+        most * request.cpu.count() <= cpu.count() && most * request.memory.count() <= memory.count()) {
+        return most;
+    }
+    std::int64_t held = std::min(pods, most);
     if (request.cpu.count() > 0) held = std::min(held, cpu.count() / request.cpu.count());
     if (request.memory.count() > 0) held = std::min(held, memory.count() / request.memory.count());
     return std::max<std::int64_t>(held, 0);
@@ -240,8 +272,12 @@ public:
         if (!sum_) sum_up();
         return *sum_;
     }
+    struct fitting_group {
+        const node_group* nodes = nullptr;
+        const node_answer* answer = nullptr;
+    };
     /// Those of them in which anything fits.
-    const std::vector<const node_group*>& fitting() {
+    const std::vector<fitting_group>& fitting() {
         if (!sum_) sum_up();
         return fitting_;
     }
@@ -264,10 +300,8 @@ public:
         return *answer;
     }
 
-    /// What so many pods would take.
+    /// What fewer pods than fit would take.
     std::int64_t taken_by(std::uint32_t config, std::int64_t pods) {
-        const node_answer& answer = with_endless_host(config);
-        if (pods >= answer.pods) return answer.fits;
         if (pods == 0) return 0;
         const auto [entry, is_new] = by_pods_.try_emplace({config, pods});
         if (is_new) {
@@ -307,7 +341,7 @@ private:
             const node_group& group = of_->groups_[g];
             const node_answer& answer = with_endless_host(group.devices);
             at(*sum_, idle_cause::scattered) -= group.nodes * answer.fits;
-            if (answer.fits > 0) fitting_.push_back(&group);
+            if (answer.fits > 0) fitting_.push_back({.nodes = &group, .answer = &answer});
         }
     }
 
@@ -345,7 +379,7 @@ private:
     std::vector<std::optional<device_answer>> of_device_;
     std::vector<std::optional<bool>> of_kind_;
     std::optional<idle_parts> sum_;
-    std::vector<const node_group*> fitting_;
+    std::vector<fitting_group> fitting_;
     std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> by_pods_; ///< by config and pods
 };
 
@@ -354,11 +388,12 @@ idle_parts idle_splitter::of(const pod_request& request) const {
     return of(request, answers);
 }
 
-void idle_splitter::add_taken(const node_group& nodes, const pod_request& request, device_answers& answers,
-                              idle_parts& sum) {
-    const std::int64_t taken = answers.taken_by(nodes.devices, nodes.left.pods_of(request));
+void idle_splitter::add_taken(const node_group& nodes, const pod_request& request, const node_answer& answer,
+                              device_answers& answers, idle_parts& sum) {
+    const std::int64_t pods = nodes.left.pods_of(request, answer.pods);
+    const std::int64_t taken = pods == answer.pods ? answer.fits : answers.taken_by(nodes.devices, pods);
     at(sum, idle_cause::of_use) += nodes.nodes * taken;
-    at(sum, idle_cause::host_full) += nodes.nodes * (answers.with_endless_host(nodes.devices).fits - taken);
+    at(sum, idle_cause::host_full) += nodes.nodes * (answer.fits - taken);
 }
 
 idle_parts idle_splitter::of(const pod_request& request, device_answers& answers) const {
@@ -366,7 +401,7 @@ idle_parts idle_splitter::of(const pod_request& request, device_answers& answers
     const bool goes_anywhere = !request.rules.restricts();
     if (goes_anywhere) {
         sum = answers.of_nodes_for_all();
-        for (const node_group* group : answers.fitting()) add_taken(*group, request, answers, sum);
+        for (const auto& [nodes, answer] : answers.fitting()) add_taken(*nodes, request, *answer, answers, sum);
     }
     for (const node_now& node : nodes_) {
         if (goes_anywhere && node.is_for_all) continue;
@@ -379,7 +414,7 @@ idle_parts idle_splitter::of(const pod_request& request, device_answers& answers
         const node_answer& answer = answers.with_endless_host(node.devices);
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += answer.parts[i];
         if (answer.fits == 0) continue;
-        add_taken({.devices = node.devices, .left = node.left, .nodes = 1}, request, answers, sum);
+        add_taken({.devices = node.devices, .left = node.left, .nodes = 1}, request, answer, answers, sum);
     }
     return sum;
 }

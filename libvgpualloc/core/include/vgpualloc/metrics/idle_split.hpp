@@ -15,6 +15,8 @@
 
 namespace vgpualloc {
 
+class id_set;
+
 /// What more pods of one request would find of what is idle. Every part of it counts once, under the first of these
 /// that holds, from the last one to the first.
 enum class idle_cause : std::uint8_t {
@@ -58,7 +60,6 @@ private:
         device_state state;
         bool open = false;
         std::int64_t idle = 0; ///< follows from kind and state
-        auto operator<=>(const device_now&) const = default;
     };
     /// Where a device_now is, of the nodes that are for all.
     struct device_places {
@@ -70,8 +71,8 @@ private:
         milli_cpu cpu;
         bytes memory;
 
-        [[nodiscard]] std::int64_t pods_of(const pod_request& request) const noexcept;
-        auto operator<=>(const host_left&) const = default;
+        [[nodiscard]] std::int64_t pods_of(const pod_request& request, std::int64_t most) const noexcept;
+        bool operator==(const host_left&) const = default;
     };
     /// Nodes that are for all, and of which as much is left.
     struct node_group {
@@ -96,8 +97,9 @@ private:
     class device_answers;
     [[nodiscard]] idle_parts of(const pod_request& request, device_answers& answers) const;
     /// What nodes add that admit the pods, beyond node_answer::parts.
-    static void add_taken(const node_group& nodes, const pod_request& request, device_answers& answers,
-                          idle_parts& sum);
+    static void add_taken(const node_group& nodes, const pod_request& request, const node_answer& answer,
+                          device_answers& answers, idle_parts& sum);
+    void add_to_group(const node_now& node, id_set& known_groups);
     [[nodiscard]] host_left left_on(node_index where) const;
 
     const ledger* book_;
