@@ -1,9 +1,9 @@
 #include "vgputraces/dlrm.hpp"
 
 #include <optional>
-#include <unordered_set>
 
 #include "csv_jobs.hpp"
+#include "name_set.hpp"
 
 namespace vgputraces {
 
@@ -108,11 +108,11 @@ expected<job_list> read_dlrm(const vgpuformats::list_content& content, const std
     if (!columns) return unexpected(columns.error());
     job_list list;
     std::vector<dlrm_instance> instances;
-    std::unordered_set<std::string_view> names; // only looked up, never walked
+    name_set names;
     const auto complete = read_rows(
         *csv, readable_job, options, list.skipped, instances, [&](std::int64_t row) -> expected<dlrm_instance> {
             auto instance = read_instance(*csv, *columns, row);
-            if (instance && !names.insert(csv->field((*columns)[instance_sn])).second) {
+            if (instance && !names.add(csv->field((*columns)[instance_sn]))) {
                 return unexpected(
                     csv->field_error((*columns)[instance_sn], error_code::duplicate, "a name that occurs once"));
             }

@@ -6,12 +6,14 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
+#include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 
 #include "csv_jobs.hpp"
+#include "name_set.hpp"
 #include "vgpualloc/model/limits.hpp"
 
 namespace vgputraces {
@@ -70,12 +72,12 @@ public:
     /// The row counts, so that no other one may have its name. Of columns of numbers the text does not stay.
     void take(const csv_reader& csv, std::size_t column) {
         const std::string_view name = csv.field(column);
-        seen_.insert(csv.whole(column) == nullptr ? name : *numbers_.insert(std::string{name}).first);
+        seen_.add(csv.whole(column) == nullptr ? name : numbers_.emplace_back(name));
     }
 
 private:
-    std::unordered_set<std::string_view> seen_; // only looked up, never walked
-    std::unordered_set<std::string> numbers_;   // names that are numbers; likewise
+    name_set seen_;
+    std::deque<std::string> numbers_; // names that are numbers
 };
 
 /// The models in a field, '|' between them, as they can be the names of models.
