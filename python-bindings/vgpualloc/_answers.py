@@ -54,6 +54,14 @@ class Answer(Mapping[str, Any]):
         return Answer, (self._text, self._content, self.ok)
 
 
+def node_answer(pod: str, node: str, fits: bool, score: float, code: str, wanted: int, available: int, unit: str) -> Answer:
+    """What one node says to a pod."""
+    content = {"pod": pod, "node": node, "fits": fits, "score": score if fits else None,
+               "reason": None if fits else {"code": code, "wanted": wanted, "available": available, "unit": unit}}
+    amounts = f": wanted {wanted} {unit}, available {available} {unit}" if unit else ""
+    return Answer(f"{node}: fits, score {score:g}" if fits else f"{node}: {code}{amounts}", content, fits)
+
+
 def _is_list_of_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from vgpualloc import _core
-from vgpualloc._answers import Answer
-from vgpualloc._errors import StateError, bad_value
+from vgpualloc._answers import Answer, node_answer
+from vgpualloc._errors import StateError, bad_value, whole_number
 from vgpualloc._inputs import Named, listed, named_objects
-from vgpualloc._pods import RESOURCES, Key, NewPod, Placement, Pod, Rejection, key_of, manifest_bytes, pod_option
+from vgpualloc._pods import RESOURCES, Key, NewPod, Placement, Pod, Rejection, checked_name, key_of, manifest_bytes, pod_option
 from vgpualloc._tables import Table, table_of_rows
-from vgpualloc._trials import Trial, rename_devices
+from vgpualloc._trials import Scope, Trial, copies_of, with_service
+from vgpualloc._turns import in_turn
 
 
+@in_turn
 class Cluster:
     """A cluster as its Kubernetes objects describe it, and pods that are placed on it.
 
@@ -30,8 +33,15 @@ class Cluster:
     >>> cluster.release("mine")
     """
 
+    __slots__ = ("_lock", "__dict__", "__weakref__")  # one that no other class has: __class__ cannot be set
+
     def __init__(self) -> None:
         raise TypeError("a Cluster is made by Cluster.read()")
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_lock":
+            raise StateError("this Cluster was not made by Cluster.read()", code="state")
+        raise AttributeError(f"Cluster has no attribute {name!r}")
 
     # ---- making
 
@@ -51,6 +61,7 @@ class Cluster:
             Which policy places pods; by default what the command would take.
         """
         cluster = object.__new__(cls)
+        cluster._lock = threading.RLock()
         cluster._options = []
         cluster._inputs = []
         contents: dict[str, list[bytes]] = {"config": [], "catalog": [], "scheduler_config": []}
@@ -82,7 +93,8 @@ class Cluster:
         self._placed: dict[str, weakref.ref[Placement] | None] = {}  # by uid: what place() has decided
         self._added: set[str] = set()  # uids of pods that only place() knows
         self._undo: list[Callable[[], None]] = []
-        self._trials: list[Trial] = []
+        self._trials: list[Scope] = []  # open ones, the innermost last
+        self._is_deciding = False
         self._templates: dict[Any, Any] = {}
         self._spoken: str | None = None  # the dialect that a Pod is written in, where it was looked for
         self._number = 0
@@ -101,7 +113,7 @@ class Cluster:
         if key[0] == "Node":
             self._spoken = None
         if key[0] == "Pod":
-            self._uids[f"{key[1]}/{key[2]}"] = document["metadata"].get("uid") or f"{key[1]}/{key[2]}"
+            self._uids[f"{key[1]}/{key[2]}"] = (document.get("metadata") or {}).get("uid") or f"{key[1]}/{key[2]}"
         self._note(lambda: self._add(before) if before is not None else self._drop(key))
 
     def _drop(self, key: Key) -> None:
@@ -130,24 +142,19 @@ class Cluster:
     def remove_node(self, name: str) -> None:
         """Takes a node away. Its pods go with it."""
         self._node(name)
-        for uid in [uid for uid, _, state in self._live.pods() if state == "runs" and self._node_of(uid) == name]:
+        for uid in [uid for uid, _, state in self._live.pods() if state == "runs" and self._live.node_of(uid) == name]:
             self._end(uid)
         self._drop(("Node", "", name))
 
     def add_nodes(self, kind: str | Mapping[str, Any], count: int = 1) -> list[str]:
         """Adds nodes like one of the cluster, or like a Node object. Returns their names."""
-        like = self._node(kind) if isinstance(kind, str) else dict(kind)
-        names = []
-        for number in range(count):
-            name = f"{like['metadata']['name']}-added-{number + 1}"
-            while ("Node", "", name) in self._objects:
-                name += "x"
-            document = copy.deepcopy(like)
-            document["metadata"]["name"] = name
-            rename_devices(document, name)
+        if not isinstance(kind, (str, Mapping)):
+            raise TypeError(f"kind: expected the name of a node or a Node object, not {type(kind).__name__}")
+        like = self._node(kind) if isinstance(kind, str) else json.loads(manifest_bytes(kind))
+        documents = copies_of(like, whole_number("add_nodes()", "count", count, 1, 100_000), self._objects)
+        for document in documents:
             self._add(document)
-            names.append(name)
-        return names
+        return [document["metadata"]["name"] for document in documents]
 
     def _node(self, name: str) -> dict[str, Any]:
         document = self._objects.get(("Node", "", name))
@@ -186,14 +193,20 @@ class Cluster:
             return self._place_new(pod, name, node)
         if isinstance(pod, Mapping):
             document = json.loads(manifest_bytes(pod))
+            if document.setdefault("kind", "Pod") != "Pod":
+                raise bad_value("unsupported", "kind", document["kind"], "Pod", "place()")
             if name is not None:
                 document.setdefault("metadata", {})["name"] = name
             key = key_of(document)
-            if f"{key[1]}/{key[2]}" in self._uids:
-                raise bad_value("duplicate", "name", f"{key[1]}/{key[2]}", "a name that no pod has", "place()")
+            shown = f"{key[1]}/{checked_name(key[2])}"
+            if shown in self._uids:
+                raise bad_value("duplicate", "name", shown, "a name that no pod has", "place()")
             self._add(document)
-            shown = f"{key[1]}/{key[2]}"
-            return self._decide(self._uids[shown], shown, node)
+            try:
+                return self._decide(self._uids[shown], shown, node)
+            except BaseException:
+                self._drop(key)
+                raise
         if name is not None:
             raise TypeError("name is for a Pod or a manifest; a pod that waits has one")
         shown, uid = self._find(pod)
@@ -208,7 +221,7 @@ class Cluster:
                 self._number += 1
                 name = f"pod-{self._number}"
             self._number += 1
-        full_name = f"default/{name}"
+        full_name = f"default/{checked_name(name)}"
         if full_name in self._uids:
             raise bad_value("duplicate", "name", name, "a name that no pod has", "place()")
         dialect = self._dialect()
@@ -236,7 +249,11 @@ class Cluster:
         self._objects.pop(("Pod", *full_name.split("/", 1)), None)
 
     def _decide(self, uid: str, shown: str, node: str | None, undo: Callable[[], None] | None = None) -> Placement | Rejection:
-        decided = self._live.place(uid, node)
+        self._is_deciding = True
+        try:
+            decided = self._live.place(uid, node)
+        finally:
+            self._is_deciding = False
         if decided[0] is None:
             return Rejection(shown, decided[1], decided[2], decided[3])
         placement = Placement(shown, decided[0], decided[1], self._live, uid)
@@ -324,19 +341,15 @@ class Cluster:
         uid = self._uids[f"{key[1]}/{key[2]}"]
         if uid not in self._placed:
             return document
-        document["spec"]["nodeName"] = self._node_of(uid)
+        document["spec"]["nodeName"] = self._live.node_of(uid)
         document["metadata"].setdefault("annotations", {}).update(self._live.annotations_of(uid, 0))
         document.setdefault("status", {})["phase"] = "Running"
         return document
 
-    def _node_of(self, uid: str) -> str:
-        return self._live.node_of(uid)
-
     def _dialect(self) -> str:
         if self._spoken is None:
             dialects = self._live.dialects()
-            known = [dialect for dialect in dialects if dialect in RESOURCES]
-            self._spoken = known[0] if known else (dialects[0] if dialects else "hami")
+            self._spoken = next((dialect for dialect in dialects if dialect in RESOURCES), (*dialects, "hami")[0])
         return self._spoken
 
     # ---- trials
@@ -370,22 +383,14 @@ class Cluster:
         self._serve(target, "in_service")
 
     def _serve(self, target: str, service: str) -> None:
-        node, slash, uuid = target.partition("/")
+        node, slash, uuid = str.partition(target, "/")
         document = self._node(node)
         if slash:
             before = self._live.service_of(node, uuid)
             self._live.set_service(node, uuid, service)
             self._note(lambda: self._live.set_service(node, uuid, before) and None)
             return
-        document = copy.deepcopy(document)
-        spec = document.setdefault("spec", {})
-        conditions = document.setdefault("status", {}).setdefault("conditions", [])
-        conditions[:] = [condition for condition in conditions if condition.get("type") != "Ready"]
-        spec.pop("unschedulable", None)
-        if service == "draining":
-            spec["unschedulable"] = True
-        conditions.append({"type": "Ready", "status": "False" if service == "failed" else "True"})
-        self._add(document)
+        self._add(with_service(document, service))
 
     # ---- what there is
 
@@ -405,7 +410,7 @@ class Cluster:
     @property
     def pods(self) -> Table:
         """A row per pod: pod, state (waiting, reserved, runs), node."""
-        rows = [(name, state, self._node_of(uid) if state == "runs" else "") for uid, name, state in self._live.pods()]
+        rows = [(name, state, self._live.node_of(uid) if state == "runs" else "") for uid, name, state in self._live.pods()]
         return table_of_rows(("pod", "state", "node"), rows)
 
     @property
@@ -455,11 +460,7 @@ class Cluster:
         """What one node says to a pod: whether it fits, its score, or what it lacks."""
         shown, uid = self._find(pod)
         self._node(node)
-        fits, score, code, wanted, available, unit = self._live.ask_node(uid, node)
-        content = {"pod": shown, "node": node, "fits": fits, "score": score if fits else None,
-                   "reason": None if fits else {"code": code, "wanted": wanted, "available": available, "unit": unit}}
-        amounts = f": wanted {wanted} {unit}, available {available} {unit}" if unit else ""
-        return Answer(f"{node}: fits, score {score:g}" if fits else f"{node}: {code}{amounts}", content, fits)
+        return node_answer(shown, node, *self._live.ask_node(uid, node))
 
     def whatif(self, *, add_nodes: Mapping[str, int] | None = None, node_templates: Any = (), drain: Any = (),
                fail: Any = (), set_mode: Mapping[str, str] | None = None, add_pods: Any = (),

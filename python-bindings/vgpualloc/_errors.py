@@ -60,6 +60,16 @@ def bad_value(code: str, field: str, value: object, expected: str, where: str = 
     return InputError(place + shown, code=code, where=where, field=field, value=str(value), expected=expected)
 
 
+def whole_number(where: str, field: str, value: object, least: int = 0, most: int = 2**53) -> int:
+    """A whole number within a range; TypeError for a bool, a fraction and all else."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{where}: {field}: expected a whole number, not {value!r}")
+    number = value.__index__()
+    if not least <= number <= most:
+        raise bad_value("out_of_range", field, number, f"a whole number from {least} to {most}", where)
+    return number
+
+
 def error_of(code: str, where: str, field: str, value: str, expected: str, message: str, reason: str,
              number: int) -> BaseException:
     """The exception for an error of the library."""

@@ -19,11 +19,19 @@ def named_input(key: str, value: Any) -> tuple[str, list[Named]]:
     ``str`` and path objects are paths, ``bytes`` are the content, all else is a table.
     """
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value), []
+        return checked_path(key, value), []
     name = f"<{key}>"
     if isinstance(value, (bytes, bytearray, memoryview)):
         return name, [(name, bytes(value))]
     return name, [(name, columns_of(name, value))]
+
+
+def checked_path(key: str, value: Any) -> str:
+    """A path as text. ValueError for a NUL, as Python's own calls have it."""
+    path = os.fsdecode(value)
+    if "\0" in path:
+        raise bad_value("malformed", key, ascii(path)[1:-1], "a path without NUL")
+    return path
 
 
 def named_objects(key: str, value: Any) -> tuple[list[str], list[Named]]:
@@ -49,6 +57,10 @@ def named_objects(key: str, value: Any) -> tuple[list[str], list[Named]]:
 
 def columns_of(name: str, table: Any) -> _core.InputColumns:
     """The columns of a table: whatever exports an Arrow stream, or columns by name."""
+    if hasattr(table, "to_dict") and hasattr(table, "columns") and not isinstance(table, Mapping):  # a DataFrame
+        twice = [str(column) for column in table.columns if list(table.columns).count(column) > 1]
+        if twice:
+            raise bad_value("duplicate", twice[0], "", "column names that occur once", name)
     if hasattr(table, "__arrow_c_stream__"):
         try:
             return _core.InputColumns.from_arrow(name, table)
@@ -84,7 +96,7 @@ def _cells(name: str, column: str, cells: Any, length: int) -> Any:
     if array.dtype.kind == "U":
         return array.tolist()
     if array.dtype.kind == "O" or array.dtype.kind == "T":
-        return [_text_or_none(name, column, row, cell) for row, cell in enumerate(array.tolist(), 1)]
+        return [_text_or_none(name, column, row, cell) for row, cell in enumerate(array.tolist())]
     raise bad_value("unsupported", column, str(array.dtype), "whole numbers, real numbers, bool or text", name)
 
 

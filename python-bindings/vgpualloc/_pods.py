@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from vgpualloc._errors import bad_value
+from vgpualloc._errors import bad_value, whole_number
 from vgpualloc._inputs import Named, named_input
 
 Key = tuple[str, str, str]  # kind, namespace and name of an object
@@ -61,13 +61,9 @@ class Pod:
             if field == "profile":
                 if not isinstance(value, str):
                     raise TypeError(f"Pod: {field}: expected a text, not {type(value).__name__}")
-            elif value is not None:
-                if isinstance(value, bool) or not hasattr(value, "__index__"):
-                    raise TypeError(f"Pod: {field}: expected a whole number, not {value!r}")
+            elif value is not None or not field.startswith("gpu_"):
                 most = 100 if field in ("gpu_memory_percent", "gpu_cores") else 2**53
-                if not 0 <= value <= most:
-                    raise bad_value("out_of_range", field, value, f"a whole number from 0 to {most}", "Pod")
-                amounts[field] = int(value)
+                amounts[field] = whole_number("Pod", field, value, most=most)
         if gpu_memory_mib is not None and gpu_memory_percent is not None:
             raise bad_value("mismatch", "gpu_memory_percent", gpu_memory_percent, "none beside gpu_memory_mib", "Pod")
         object.__setattr__(self, "_amounts", amounts)
@@ -242,6 +238,15 @@ def key_of(document: Mapping[str, Any]) -> Key:
     metadata = document.get("metadata") or {}
     namespace = "" if kind == "Node" else metadata.get("namespace") or "default"
     return kind, namespace, metadata.get("name", "")
+
+
+def checked_name(name: Any) -> str:
+    """The name of a pod that is new."""
+    if not isinstance(name, str):
+        raise TypeError(f"name: expected a text, not {type(name).__name__}")
+    if not name or "/" in name or not name.isprintable():
+        raise bad_value("malformed", "name", ascii(name)[1:-1], "a name without slashes and control characters", "place()")
+    return name
 
 
 def manifest_bytes(pod: Any) -> bytes:

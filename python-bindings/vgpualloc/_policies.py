@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from vgpualloc._errors import StateError, bad_value
+from vgpualloc._errors import StateError, bad_value, whole_number
 from vgpualloc._tables import Table
 
 _FORMS = ("arrays", "rows", "numba")
@@ -186,6 +186,8 @@ def _checked(key: str, value: Any, kind: type) -> None:
         raise TypeError(f"{key}: expected an object, {value.__name__}(), not its class")
     if not isinstance(value, kind):
         raise TypeError(f"{key}: expected a name or a {kind.__name__}, not {type(value).__name__}")
+    if not isinstance(value.name, str) or not value.name.isprintable():
+        raise bad_value("malformed", f"{type(value).__name__}.name", ascii(value.name), "a text without control characters")
 
 
 def checked_policy(key: str, value: Any) -> Any:
@@ -196,12 +198,15 @@ def checked_policy(key: str, value: Any) -> Any:
             checked_policy(key, part)
     if value.form not in _FORMS:
         raise bad_value("unknown_name", f"{type(value).__name__}.form", value.form, f"one of {', '.join(_FORMS)}")
+    whole_number(type(value).__name__, "epoch", value.epoch, most=2**63 - 1)
     return value
 
 
 def checked_discipline(value: Any) -> Any:
     """A discipline as an object, or TypeError."""
     _checked("discipline", value, Discipline)
+    if not isinstance(value.keeps_waiting, bool):
+        raise TypeError(f"{type(value).__name__}.keeps_waiting: expected true or false, not {value.keeps_waiting!r}")
     return value
 
 

@@ -8,12 +8,13 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from vgpualloc import _core
-from vgpualloc._inputs import Named, named_input
+from vgpualloc._errors import StateError
+from vgpualloc._inputs import Named, checked_path, named_input
 from vgpualloc._known import options as option_table
 from vgpualloc._policies import checked_discipline, checked_policy, in_run
 from vgpualloc._tables import Table
@@ -59,6 +60,9 @@ def simulate(nodes: Any = None, pods: Any = None, *, scenario: Any = None, basel
 def run(options: dict[str, Any], *, scenario: Any = None, baseline: Mapping[str, Any] | None = None, bound: bool = False,
         progress: Any = None, stop: Any = None) -> Result:
     """simulate() with a flag that ends it from another thread."""
+    for name, value, kind in (("bound", bound, bool), ("baseline", baseline, Mapping | None)):
+        if not isinstance(value, kind):
+            raise TypeError(f"{name}: expected {'true or false' if kind is bool else 'a mapping'}, not {type(value).__name__}")
     options = dict(options)
     objects = _objects_of(options)
     keys, inputs = named_options(options, "simulate")
@@ -92,16 +96,23 @@ def _objects_of(options: dict[str, Any]) -> tuple[Any, Any, Any]:
     return policy, device_policy or None, None if named[2] else discipline
 
 
+def check_keys(keys: Iterable[str], what: str) -> None:
+    """TypeError for a key that is none, with the nearest one."""
+    table = option_table()
+    for key in keys:
+        if key not in table:
+            near = difflib.get_close_matches(str(key), table, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{what}() got an unexpected keyword argument {key!r}{hint}")
+
+
 def named_options(options: Mapping[str, Any], what: str) -> tuple[list[tuple[str, str]], list[Named]]:
     """Options as the core takes them, and what they name that is no file."""
     table = option_table()
+    check_keys(options, what)
     keys: list[tuple[str, str]] = []
     inputs: list[Named] = []
     for key, value in options.items():
-        if key not in table:
-            near = difflib.get_close_matches(key, table, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"{what}() got an unexpected keyword argument {key!r}{hint}")
         if value is None:
             continue
         if table[key]["type"] == "input":
@@ -134,6 +145,8 @@ class _teller:
         self._bar: Any = None
 
     def __enter__(self) -> Any:
+        if not (self._progress is None or isinstance(self._progress, bool) or callable(self._progress)):
+            raise TypeError(f"progress: expected a function, True or False, not {type(self._progress).__name__}")
         if callable(self._progress):
             return lambda what, done, total: self._progress(done, total)
         if self._progress is False or (self._progress is None and not _is_watched()):
@@ -173,8 +186,35 @@ class Html(str):
                 f'srcdoc="{html.escape(self, quote=True)}"></iframe>')
 
 
+class _Unpickled:
+    """What a pickled result keeps of its outcome: summary and tables, not what write() and report() need."""
+
+    def __init__(self, answers: dict[str, Any], tables: dict[str, Table]) -> None:
+        self._answers = answers
+        self._tables = tables
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("write", "files"):
+            raise StateError("the result was unpickled: write() and report() are for the process that ran it", code="state")
+        if name in _ANSWERS:
+            return lambda: self._answers[name]
+        if name in _TABLES:
+            return lambda: self._tables[name]._frame
+        raise AttributeError(name)
+
+
+_ANSWERS = ("summary_json", "text", "warnings", "pods_leave", "measures")
+_TABLES = ("pods", "timeseries", "curve")
+
+
+def _result_of(answers: dict[str, Any], tables: dict[str, Table]) -> Result:
+    return Result(_Unpickled(answers, tables))
+
+
 class Result:
     """A finished simulation. ``str()`` is what ``vgpusim run`` prints, but for paths."""
+
+    __slots__ = ("_outcome", "__dict__", "__weakref__")  # one that no other class has: __class__ cannot be set
 
     def __init__(self, outcome: _core.Outcome) -> None:
         self._outcome = outcome
@@ -207,7 +247,7 @@ class Result:
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes what ``vgpusim run --out`` writes, byte for byte: all files or none. Returns their paths."""
-        folder = Path(folder)
+        folder = Path(checked_path("folder", folder))
         return [folder / name for name in self._outcome.write(os.fspath(folder))]
 
     def report(self) -> Html:
@@ -234,6 +274,11 @@ class Result:
         from vgpualloc._plots import plot_result
 
         return plot_result(self, what, ax, line)
+
+    def __reduce__(self) -> Any:
+        of = self._outcome
+        tables = {name: Table._over(getattr(of, name)()) for name in _TABLES if name != "curve" or not of.pods_leave()}
+        return _result_of, ({name: getattr(of, name)() for name in _ANSWERS}, tables)
 
     def __str__(self) -> str:
         return self._outcome.text().decode(errors="replace").rstrip("\n")

@@ -17,16 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from vgpualloc import _core
-from vgpualloc._errors import Error, bad_value
+from vgpualloc._errors import Error, bad_value, whole_number
 from vgpualloc._inputs import named_input
 from vgpualloc._known import options as option_table
 from vgpualloc._policies import Discipline, Policy
-from vgpualloc._simulate import Result, _teller, named_options, run
+from vgpualloc._simulate import Result, _teller, check_keys, named_options, run
 from vgpualloc._sweep_results import Sweep
 from vgpualloc._tables import Table, table_of_columns
 
 _OBJECTS = ("policy", "device_policy", "discipline")
 _KEEPS = ("figures", "curves", "all")
+_APART = ("scenario", "baseline", "bound")
 _TIMES = 200
 
 
@@ -69,6 +70,8 @@ def sweep(grid: Any, *, executor: Any = "local", workers: int | None = None, cac
     for name, value, known in (("keep", keep, _KEEPS), ("on_error", on_error, ("keep", "raise"))):
         if value not in known:
             raise bad_value("unknown_name", name, value, f"one of {', '.join(known)}")
+    if workers is not None:
+        workers = whole_number("sweep()", "workers", workers, 1)
     keys, cells = _cells_of(grid, fixed)
     shared = _Inputs()
     jobs = [_Job(number, labels, options, shared, keep) for number, (labels, options) in enumerate(cells)]
@@ -119,6 +122,7 @@ def _cells_of(grid: Any, fixed: dict[str, Any]) -> tuple[list[str], list[tuple[d
     for key in keys:
         if key in fixed:
             raise TypeError(f"sweep() got {key!r} both in the grid and as a keyword")
+    check_keys([key for key in (*keys, *fixed) if key not in _APART], "sweep")
     cells = [({key: label for key, (label, _) in row.items()}, {**fixed, **{key: value for key, (_, value) in row.items()}})
              for row in rows]
     return keys, cells
@@ -252,7 +256,7 @@ def run_cell(options: Mapping[str, Any], keep: str, stop: Any = None) -> dict[st
     begin = time.perf_counter()
     try:
         settings = dict(options)
-        apart = {key: settings.pop(key) for key in ("scenario", "baseline", "bound") if key in settings}
+        apart = {key: settings.pop(key) for key in _APART if key in settings}
         result = run(settings, **apart, progress=False, stop=stop)
         outcome = {"figures": _figures(result), "curve": _curve(result) if keep != "figures" else None,
                    "result": result if keep == "all" else None, "error": None}

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Iterable
 
 from vgpualloc import _core
+from vgpualloc._errors import whole_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,12 +92,12 @@ class Table:
             dictionary[:] = words
             texts = dictionary[self._frame.array(position)] if len(dictionary) else np.empty(0, dtype=object)
             texts.flags.writeable = False
-            self._texts[name] = texts
+            self._texts[name] = texts.view()  # whose flag cannot be set again
         return self._texts[name]
 
     def head(self, n: int = 10) -> Table:
         """The first rows."""
-        return self._rows(range(min(n, len(self))))
+        return self._rows(range(min(whole_number("head()", "n", n), len(self))))
 
     def _rows(self, rows: range) -> Table:
         part = slice(rows.start, rows.stop)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from typing import TYPE_CHECKING, Any
+import threading
+import weakref
+from collections.abc import Container
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vgpualloc._errors import StateError
 
@@ -11,50 +15,99 @@ if TYPE_CHECKING:
     from vgpualloc._cluster import Cluster
 
 
+class Scope(NamedTuple):
+    """An open trial, as its cluster knows it. The trial is held weakly: one that nobody has any more is undone."""
+
+    trial: weakref.ref[Trial]
+    thread: int
+    first: int
+    was_as_read: bool
+
+
 class Trial:
     """What is done while it is open is undone at its end, unless ``keep()`` is called."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._is_open = False
+        self._state = "new"
         self._is_kept = False
 
     def __enter__(self) -> Trial:
-        if self._is_open:
+        if self._state != "new":
             raise StateError("a trial is entered once", code="state")
-        self._is_open = True
-        self._was_as_read = self._cluster._is_as_read
-        self._first = len(self._cluster._undo)
-        self._cluster._trials.append(self)
+        cluster = self._cluster
+        with cluster._lock:
+            cluster.trial()  # raises where another thread's trial is open
+            cluster._trials.append(Scope(weakref.ref(self), threading.get_ident(), len(cluster._undo), cluster._is_as_read))
+            self._state = "open"
         return self
 
     def keep(self) -> None:
         """What was done stays, as far as outer trials keep it."""
-        if not self._is_open:
-            raise StateError("the trial has ended", code="state")
+        if self._state != "open":
+            raise StateError("the trial is not open", code="state")
         self._is_kept = True
 
     def __exit__(self, *raised: object) -> None:
         cluster = self._cluster
-        if not self._is_open or cluster._trials[-1] is not self:
-            raise StateError("trials end in the reverse order of their beginnings", code="state")
-        cluster._trials.pop()
-        self._is_open = False
-        if not self._is_kept:
-            inverses = cluster._undo[self._first:]
-            del cluster._undo[self._first:]
-            trials, cluster._trials = cluster._trials, []  # undoing is not noted
-            try:
-                for inverse in reversed(inverses):
-                    inverse()
-            finally:
-                cluster._trials = trials
-            cluster._is_as_read = self._was_as_read
-        elif not cluster._trials:
-            cluster._undo.clear()
+        with cluster._lock:
+            cluster.trial()
+            if self._state != "open" or cluster._trials[-1].trial() is not self:
+                raise StateError("trials end in the reverse order of their beginnings", code="state")
+            self._state = "over"
+            scope = cluster._trials.pop()
+            if not self._is_kept:
+                _undo(cluster, scope)
+            elif not cluster._trials:
+                cluster._undo.clear()
 
 
-def rename_devices(document: dict[str, Any], name: str) -> None:
+def undo_abandoned(cluster: Cluster) -> None:
+    """Undoes the innermost trials that were left open and that nobody has any more."""
+    while cluster._trials and cluster._trials[-1].trial() is None:
+        _undo(cluster, cluster._trials.pop())
+
+
+def _undo(cluster: Cluster, scope: Scope) -> None:
+    inverses = cluster._undo[scope.first:]
+    del cluster._undo[scope.first:]
+    trials, cluster._trials = cluster._trials, []  # undoing is not noted
+    try:
+        for inverse in reversed(inverses):
+            inverse()
+    finally:
+        cluster._trials = trials
+    cluster._is_as_read = scope.was_as_read
+
+
+def with_service(document: dict[str, Any], service: str) -> dict[str, Any]:
+    """A node's object as it is in a state of service: in_service, draining or failed."""
+    document = copy.deepcopy(document)
+    spec = document.setdefault("spec", {})
+    conditions = document.setdefault("status", {}).setdefault("conditions", [])
+    conditions[:] = [condition for condition in conditions if condition.get("type") != "Ready"]
+    spec.pop("unschedulable", None)
+    if service == "draining":
+        spec["unschedulable"] = True
+    conditions.append({"type": "Ready", "status": "False" if service == "failed" else "True"})
+    return document
+
+
+def copies_of(like: dict[str, Any], count: int, taken: Container[tuple[str, str, str]]) -> list[dict[str, Any]]:
+    """Nodes as one is, under names that no node has."""
+    documents = []
+    for number in range(count):
+        name = f"{like['metadata']['name']}-added-{number + 1}"
+        while ("Node", "", name) in taken:
+            name += "x"
+        document = copy.deepcopy(like)
+        document["metadata"]["name"] = name
+        _rename_devices(document, name)
+        documents.append(document)
+    return documents
+
+
+def _rename_devices(document: dict[str, Any], name: str) -> None:
     """Uuids in a node's annotations get the node's name in front: each device is there once."""
     annotations = document["metadata"].get("annotations") or {}
     for key, value in annotations.items():
