@@ -1,6 +1,7 @@
 #include "python_policy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include "errors.hpp"
 #include "vgpualloc/compat/all.hpp"
+#include "vgpualloc/core/hash.hpp"
 #include "vgpualloc/policy/parse.hpp"
 #include "vgpualloc/policy/weighted.hpp"
 
@@ -20,7 +22,7 @@ using vgpualloc::request_view;
 
 namespace {
 
-constexpr std::size_t kept_max = std::size_t{1} << 20U; ///< scores, of 48 bytes each
+constexpr std::size_t kept_max = std::size_t{1} << 20U; ///< scores, of 80 bytes each
 constexpr double score_max = 0x1p900;                   ///< as the allocator has it
 
 compiled_score pointer_of(nb::handle address) {
@@ -53,6 +55,7 @@ python_policy::python_policy(nb::handle subject, failure_sink fail)
 
 python_policy::~python_policy() {
     const nb::gil_scoped_acquire python;
+    for (candidates* const kept : {&single_[0], &single_[1], &wanted_[0], &wanted_[1]}) *kept = {};
     requests_.clear();
     subject_.reset();
     score_.reset();
@@ -62,14 +65,15 @@ python_policy::~python_policy() {
 }
 
 vgpualloc::policy_traits python_policy::traits() const noexcept {
-    if (device_score_.is_none()) return {.device_score_is_node_score = true, .batched = true};
-    return {.view = vgpualloc::looks_at::totals, .batched = true};
+    const bool batched = form_ == policy_form::arrays;
+    if (device_score_.is_none()) return {.device_score_is_node_score = true, .batched = batched};
+    return {.view = vgpualloc::looks_at::totals, .batched = batched};
 }
 
 void python_policy::forget_ids() { forget_scores(); }
 
 void python_policy::forget_scores() {
-    for (auto& kept : kept_) kept.clear();
+    for (score_memo& memo : memo_) memo.clear();
 }
 
 std::string python_policy::called(bool of_device) const {
@@ -78,17 +82,42 @@ std::string python_policy::called(bool of_device) const {
 
 // ---- requests
 
+namespace {
+
+/// Of what differs most.
+std::uint64_t hash_of(const pod_request& request) {
+    using vgpualloc::hash_combine;
+    const auto with = [](std::uint64_t hash, std::int64_t value) {
+        return hash_combine(hash, static_cast<std::uint64_t>(value));
+    };
+    std::uint64_t hash = with(with(0, request.cpu.count()), request.memory.count());
+    for (const auto& container : request.containers) {
+        hash = with(with(with(hash, container.count), container.memory.count()), container.cores.count());
+    }
+    return hash;
+}
+
+} // namespace
+
 std::size_t python_policy::number_of(const pod_request& request) {
+    const auto is_of = [&](std::size_t number) { return requests_[number].first == request; };
+    if (last_.request == &request && last_.decision == decisions_) return last_.number;
     const auto known = number_at_.find(&request);
-    if (known != number_at_.end() && requests_[known->second].first == request) return known->second;
-    const auto same = std::ranges::find(requests_, request, &std::pair<pod_request, nb::object>::first);
-    const auto number = static_cast<std::size_t>(same - requests_.begin());
-    if (same == requests_.end()) {
+    if (known != number_at_.end() && is_of(known->second)) {
+        last_ = {.request = &request, .number = known->second, .decision = decisions_};
+        return known->second;
+    }
+    const auto [first, last] = numbers_.equal_range(hash_of(request));
+    const auto same = std::find_if(first, last, [&](const auto& entry) { return is_of(entry.second); });
+    const std::size_t number = same == last ? requests_.size() : same->second;
+    if (same == last) {
         const nb::gil_scoped_acquire python;
-        shown_.push_back(describe_request(request, static_cast<std::int64_t>(number), nodes()));
+        numbers_.emplace(hash_of(request), number);
+        shown_.push_back(describe_.of(request, static_cast<std::int64_t>(number), nodes()));
         requests_.emplace_back(request, nb::cast(shown_.back()));
     }
     number_at_.insert_or_assign(&request, number);
+    last_ = {.request = &request, .number = number, .decision = decisions_};
     return number;
 }
 
@@ -113,7 +142,7 @@ void python_policy::begin(const vgpualloc::workload& typical) {
     nb::list rows;
     for (const auto& request : typical.typical) {
         const pod_request pod{.cpu = request.cpu, .memory = vgpualloc::bytes{0}, .containers = request.containers};
-        const shown_request shown = describe_request(pod, 0, nodes());
+        const shown_request shown = describe_.of(pod, 0, nodes());
         rows.append(nb::make_tuple(shown.cpu_milli, shown.gpus, shown.gpu_milli, request.frequency));
     }
     hears(rows);
@@ -122,34 +151,69 @@ void python_policy::begin(const vgpualloc::workload& typical) {
 
 // ---- scores
 
+namespace {
+
+/// What score() gets of a state: a node's or a device's.
+nb::object state_object(bool of_device, const std::shared_ptr<score_rows>& rows, bool single) {
+    if (of_device) return nb::cast(device_state{{.rows = rows, .single = single}});
+    return nb::cast(node_state{{.rows = rows, .single = single}});
+}
+
+/// Rows that nobody else holds, with what Python sees of them; `shown` is made where Python is asked.
+void begin_rows(std::shared_ptr<score_rows>& rows, nb::object& shown, bool of_device, bool is_asked, bool single) {
+    const bool is_ours = rows != nullptr && rows.use_count() == (shown.is_valid() ? 2 : 1) &&
+                         (!shown.is_valid() || Py_REFCNT(shown.ptr()) == 1);
+    if (is_ours) {
+        rows->clear();
+    } else {
+        rows = std::make_shared<score_rows>(of_device ? device_fields : node_fields);
+        shown = nb::object{};
+    }
+    if (is_asked && !shown.is_valid()) shown = state_object(of_device, rows, single);
+}
+
+} // namespace
+
+void python_policy::candidates::begin(bool of_device, bool is_asked, bool single) {
+    begin_rows(before, shown_before, of_device, is_asked, single);
+    begin_rows(after, shown_after, of_device, is_asked, single);
+    keys.clear();
+}
+
 template <class Add>
 double python_policy::score(bool of_device, std::size_t request, const std::optional<score_key>& key, Add add) {
     if (has_failed_) return 0.0;
-    kept_scores& kept = kept_[of_device ? 1 : 0];
+    const std::size_t which = of_device ? 1 : 0;
+    score_memo& memo = memo_[which];
     if (key) {
-        const auto known = kept.find(*key);
-        if (known != kept.end()) return known->second;
+        if (const double* const known = memo.find(*key); known != nullptr) return *known;
     }
-    const std::size_t fields = of_device ? device_fields : node_fields;
     if (is_collecting_ && key) {
-        auto& wanted = wanted_[of_device ? 1 : 0];
-        if (!wanted) wanted.emplace(request, fields);
-        add(*wanted->before, *wanted->after);
-        wanted->keys.push_back(*key);
-        kept.emplace(*key, 0.0); // asked for once
+        candidates& wanted = wanted_[which];
+        if (wanted.keys.empty()) {
+            const nb::gil_scoped_acquire python;
+            wanted.begin(of_device, true, false);
+            wanted.request = request;
+        }
+        add(*wanted.before, *wanted.after);
+        wanted.keys.push_back(*key);
+        memo.put(*key, 0.0); // asked for once
         return 0.0;
     }
-    candidates one{request, fields};
+    const nb::gil_scoped_acquire python;
+    candidates& one = single_[which];
+    one.begin(of_device, true, form_ == policy_form::rows);
+    one.request = request;
     add(*one.before, *one.after);
-    std::vector<double> scores;
-    compute(of_device, one, scores);
-    if (scores.empty()) return 0.0;
-    if (key && kept.size() < kept_max) kept.emplace(*key, scores.front());
-    return scores.front();
+    call_python(of_device, one);
+    if (scores_.empty()) return 0.0;
+    if (key && memo.size() < kept_max) memo.put(*key, scores_.front());
+    return scores_.front();
 }
 
 double python_policy::node_score(const request_view& request, const node_view& before, const node_view& after) {
     const std::size_t number = number_of(*request.request);
+    if (form_ == policy_form::numba) return compiled_node_score(number, before, after);
     const vgpualloc::device_config& now = *before.config;
     const vgpualloc::device_config& then = *after.config;
     std::optional<score_key> key;
@@ -178,6 +242,9 @@ double python_policy::device_score(const request_view& request, const node_view&
     if (device_score_.is_none()) return node_score(request, before, after);
     if (step.before == nullptr) return 0.0; // a pod without devices
     const std::size_t number = number_of(*request.request);
+    if (form_ == policy_form::numba) {
+        return call_compiled(true, number, fields_of(*step.before).data(), fields_of(*step.after).data(), {});
+    }
     std::optional<score_key> key;
     if (step.before->id != vgpualloc::not_interned && step.after->id != vgpualloc::not_interned) {
         key = {.request = number, .states = std::uint64_t{step.before->id} << 32U | step.after->id};
@@ -192,70 +259,77 @@ std::size_t python_policy::end_batch() {
     is_collecting_ = false;
     std::size_t computed = 0;
     for (const bool of_device : {false, true}) {
-        auto wanted = std::exchange(wanted_[of_device ? 1 : 0], std::nullopt);
-        if (!wanted) continue;
-        kept_scores& kept = kept_[of_device ? 1 : 0];
-        std::vector<double> scores;
-        compute(of_device, *wanted, scores);
-        for (std::size_t row = 0; row < wanted->keys.size(); ++row) {
-            if (scores.empty()) {
-                kept.erase(wanted->keys[row]);
-            } else {
-                kept.insert_or_assign(wanted->keys[row], scores[row]);
-            }
+        candidates& wanted = wanted_[of_device ? 1 : 0];
+        if (wanted.keys.empty()) continue;
+        {
+            const nb::gil_scoped_acquire python;
+            call_python(of_device, wanted);
         }
-        computed += scores.size();
+        for (std::size_t row = 0; row < scores_.size(); ++row) {
+            memo_[of_device ? 1 : 0].put(wanted.keys[row], scores_[row]);
+        }
+        wanted.keys.clear();
+        computed += scores_.size();
     }
-    if (kept_[0].size() > kept_max || kept_[1].size() > kept_max) forget_scores();
+    if (memo_[0].size() > kept_max || memo_[1].size() > kept_max) forget_scores();
     return computed;
 }
 
-/// Scores by row; none after a failure.
-void python_policy::compute(bool of_device, candidates& wanted, std::vector<double>& scores) {
-    const std::size_t rows = wanted.before->rows();
-    if (form_ == policy_form::numba) {
-        const auto request = shown_[wanted.request].values();
-        const auto joined = [](const score_rows& states, std::size_t fields) {
-            std::vector<std::int64_t> values;
-            for (std::size_t field = 0; field < fields; ++field) {
-                values.insert(values.end(), states.column(field).begin(), states.column(field).end());
-            }
-            return values;
-        };
-        const std::size_t fields = of_device ? device_fields : node_fields;
-        const auto before = joined(*wanted.before, fields);
-        const auto after = joined(*wanted.after, fields);
-        scores.assign(rows, std::nan(""));
-        try {
-            const std::int64_t* gpus_before = nullptr;
-            const std::int64_t* gpus_after = nullptr;
-            std::int64_t width = 0;
-            if (wants_gpus_ && !of_device) {
-                const nb::gil_scoped_acquire python; // for what may be raised
-                gpus_before = wanted.before->gpus_free().data();
-                gpus_after = wanted.after->gpus_free().data();
-                width = static_cast<std::int64_t>(wanted.after->width());
-            }
-            (of_device ? compiled_device_ : compiled_)(static_cast<std::int64_t>(rows), request.data(), before.data(),
-                                                       after.data(), width, gpus_before, gpus_after, scores.data());
-            if (std::ranges::all_of(scores, is_score)) return;
-            const nb::gil_scoped_acquire python;
-            check(of_device, scores);
-        } catch (nb::python_error& raised) {
-            const nb::gil_scoped_acquire python;
-            has_failed_ = true;
-            fail_(std::move(raised));
-        }
-        scores.clear();
-        return;
-    }
-    const nb::gil_scoped_acquire python;
+/// Scores one node without Python.
+double python_policy::compiled_node_score(std::size_t request, const node_view& before, const node_view& after) {
+    const std::size_t devices = before.config->devices.size();
+    const auto fields_before = fields_of(before, devices);
+    const auto fields_after = fields_of(after, devices);
+    if (!wants_gpus_) return call_compiled(false, request, fields_before.data(), fields_after.data(), {});
     try {
-        ask_python(of_device, wanted, scores);
-        check(of_device, scores);
+        candidates& states = single_[0];
+        const nb::gil_scoped_acquire python; // for what may be raised
+        states.begin(false, false, true);
+        states.before->add(before, devices);
+        states.after->add(after, devices);
+        const free_devices gpus{.before = states.before->gpus_free().data(),
+                                .after = states.after->gpus_free().data(),
+                                .width = static_cast<std::int64_t>(states.after->width())};
+        return call_compiled(false, request, fields_before.data(), fields_after.data(), gpus);
+    } catch (nb::python_error& raised) {
+        fail_without_gil(std::move(raised));
+        return 0.0;
+    }
+}
+
+double python_policy::call_compiled(bool of_device, std::size_t request, const std::int64_t* before,
+                                    const std::int64_t* after, const free_devices& gpus) {
+    if (has_failed_) return 0.0;
+    const auto values = shown_[request].values();
+    double score = std::nan("");
+    (of_device ? compiled_device_ : compiled_)(1, values.data(), before, after, gpus.width, gpus.before, gpus.after,
+                                               &score);
+    if (is_score(score)) return score;
+    try {
+        const nb::gil_scoped_acquire python;
+        scores_.assign(1, score);
+        check(of_device);
+    } catch (nb::python_error& raised) {
+        fail_without_gil(std::move(raised));
+    }
+    return 0.0;
+}
+
+void python_policy::fail_without_gil(nb::python_error&& raised) {
+    const nb::gil_scoped_acquire python;
+    has_failed_ = true;
+    fail_(std::move(raised));
+}
+
+/// Scores every row. Has the GIL.
+void python_policy::call_python(bool of_device, candidates& wanted) {
+    scores_.clear();
+    try {
+        ask_python(of_device, wanted);
+        check(of_device);
         read_epoch();
     } catch (nb::python_error& raised) {
-        scores.clear();
+        scores_.clear();
         has_failed_ = true;
         fail_(std::move(raised));
     }
@@ -263,64 +337,38 @@ void python_policy::compute(bool of_device, candidates& wanted, std::vector<doub
     wanted.after->close();
 }
 
-namespace {
-
-/// What score() gets of a state: a node's or a device's.
-nb::object state_object(bool of_device, const std::shared_ptr<score_rows>& rows, bool single) {
-    if (of_device) return nb::cast(device_state{{.rows = rows, .single = single}});
-    return nb::cast(node_state{{.rows = rows, .single = single}});
-}
-
-/// Row `row` of states by itself.
-std::shared_ptr<score_rows> row_of(const score_rows& rows, std::size_t row) {
-    return std::make_shared<score_rows>(rows.row(row));
-}
-
-} // namespace
-
-void python_policy::ask_python(bool of_device, candidates& wanted, std::vector<double>& scores) {
+void python_policy::ask_python(bool of_device, candidates& wanted) {
     const nb::object& ask = of_device ? device_score_ : score_;
-    const nb::object& request = requests_[wanted.request].second;
     const std::size_t rows = wanted.before->rows();
+    const nb::object answer = ask(requests_[wanted.request].second, wanted.shown_before, wanted.shown_after);
     if (form_ == policy_form::rows) {
-        scores.reserve(rows);
-        for (std::size_t row = 0; row < rows; ++row) {
-            const auto before = rows == 1 ? wanted.before : row_of(*wanted.before, row);
-            const auto after = rows == 1 ? wanted.after : row_of(*wanted.after, row);
-            const nb::object answer =
-                ask(request, state_object(of_device, before, true), state_object(of_device, after, true));
-            before->close();
-            after->close();
-            const double score = PyFloat_AsDouble(answer.ptr());
-            if (score == -1.0 && PyErr_Occurred() != nullptr) {
-                PyErr_Clear();
-                raise(bad_value(vgpualloc::error_code::malformed, called(of_device),
-                                nb::cast<std::string>(nb::str(answer)), "a number"));
-            }
-            scores.push_back(score);
+        const double score = PyFloat_AsDouble(answer.ptr());
+        if (score == -1.0 && PyErr_Occurred() != nullptr) {
+            PyErr_Clear();
+            raise(bad_value(vgpualloc::error_code::malformed, called(of_device), nb::cast<std::string>(nb::str(answer)),
+                            "a number"));
         }
+        scores_.push_back(score);
         return;
     }
-    const nb::object answer =
-        ask(request, state_object(of_device, wanted.before, false), state_object(of_device, wanted.after, false));
     using doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
     doubles array;
-    const std::string expected = std::to_string(rows) + " numbers, one for each candidate";
+    const auto expected = [rows] { return std::to_string(rows) + " numbers, one for each candidate"; };
     if (!nb::try_cast(answer, array)) {
         raise(bad_value(vgpualloc::error_code::malformed, called(of_device),
-                        nb::cast<std::string>(nb::str(nb::repr(answer).ptr())).substr(0, 60), expected));
+                        nb::cast<std::string>(nb::str(nb::repr(answer).ptr())).substr(0, 60), expected()));
     }
     if (array.size() != rows) {
         raise(bad_value(vgpualloc::error_code::mismatch, called(of_device), std::to_string(array.size()) + " numbers",
-                        expected));
+                        expected()));
     }
-    scores.assign(array.data(), array.data() + rows);
+    scores_.assign(array.data(), array.data() + rows);
 }
 
 /// Raises InputError for what is no score.
-void python_policy::check(bool of_device, const std::vector<double>& scores) const {
-    const auto bad = std::ranges::find_if_not(scores, is_score);
-    if (bad == scores.end()) return;
+void python_policy::check(bool of_device) const {
+    const auto bad = std::ranges::find_if_not(scores_, is_score);
+    if (bad == scores_.end()) return;
     const std::string value = std::isnan(*bad)   ? "nan"
                               : std::isinf(*bad) ? (*bad > 0 ? "inf" : "-inf")
                                                  : "2^900 or more";

@@ -7,13 +7,14 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 
+#include "score_memo.hpp"
 #include "score_rows.hpp"
 #include "vgpualloc/core/expected.hpp"
-#include "vgpualloc/core/hash.hpp"
 #include "vgpualloc/policy/factory.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
@@ -35,8 +36,9 @@ using compiled_score = void (*)(std::int64_t rows, const std::int64_t* request, 
 [[nodiscard]] vgpualloc::expected<std::unique_ptr<vgpualloc::policy>>
 make_policy(nb::handle spelled, const vgpualloc::policy_parameters& parameters, const failure_sink& fail);
 
-/// Hands the states of all candidates of a decision to Python at once and keeps the scores, which depend on request and
-/// states alone, until the policy's epoch rises. After a failure it answers 0 and asks Python nothing more.
+/// Hands the states of candidates to Python, in the form "arrays" those of a whole decision at once, and keeps the
+/// scores, which depend on request and states alone, until the policy's epoch rises. A compiled score costs less than
+/// keeping it. After a failure it answers 0 and asks Python nothing more.
 class python_policy final : public vgpualloc::policy {
 public:
     /// `subject` is a vgpualloc.Policy. Has the GIL.
@@ -51,7 +53,7 @@ public:
                                     const vgpualloc::node_view& after) override;
     [[nodiscard]] double device_score(const vgpualloc::request_view& request, const vgpualloc::node_view& before,
                                       const vgpualloc::node_view& after, const vgpualloc::step_view& step) override;
-    void begin_batch() override { is_collecting_ = true; }
+    void begin_batch() override { is_collecting_ = form_ == policy_form::arrays; }
     [[nodiscard]] std::size_t end_batch() override;
     void note_arrival(const vgpualloc::pod_request& request, const vgpualloc::ledger& book) override;
     [[nodiscard]] std::uint64_t epoch() const noexcept override { return epoch_; }
@@ -63,43 +65,38 @@ public:
 private:
     enum class policy_form : std::uint8_t { arrays, rows, numba };
 
-    /// What a score depends on; ids are of states that the allocator has interned.
-    struct score_key {
-        std::uint64_t request = 0;
-        std::uint64_t states = 0; ///< the ids before and after
-        std::int64_t cpu = 0;
-        std::int64_t cpu_left = 0;
-        bool operator==(const score_key&) const = default;
-    };
-    struct key_hash {
-        [[nodiscard]] std::size_t operator()(const score_key& key) const noexcept {
-            using vgpualloc::hash_combine;
-            return hash_combine(
-                hash_combine(hash_combine(key.request, key.states), static_cast<std::uint64_t>(key.cpu)),
-                static_cast<std::uint64_t>(key.cpu_left));
-        }
-    };
-    using kept_scores = std::unordered_map<score_key, double, key_hash>;
-
-    /// Candidates of one request that Python has not scored yet.
+    /// States before and after, a row for each candidate of one request, and what Python sees of them.
     struct candidates {
-        std::size_t request = 0;
         std::shared_ptr<score_rows> before;
         std::shared_ptr<score_rows> after;
+        nb::object shown_before{};
+        nb::object shown_after{};
+        std::size_t request = 0;
         std::vector<score_key> keys{}; ///< by row; empty for one that is not kept
 
-        explicit candidates(std::size_t of_request, std::size_t fields)
-            : request{of_request}, before{std::make_shared<score_rows>(fields)},
-              after{std::make_shared<score_rows>(fields)} {}
+        /// Without rows; those that Python still holds are left to it. `is_asked`: Python is to see them, as numbers of
+        /// a single row or as arrays. Has the GIL then.
+        void begin(bool of_device, bool is_asked, bool single);
     };
 
     [[nodiscard]] std::size_t number_of(const vgpualloc::pod_request& request);
     [[nodiscard]] const vgpualloc::cluster* nodes() const { return book_ == nullptr ? nullptr : &book_->nodes(); }
     template <class Add>
     [[nodiscard]] double score(bool of_device, std::size_t request, const std::optional<score_key>& key, Add add);
-    void compute(bool of_device, candidates& wanted, std::vector<double>& scores);
-    void ask_python(bool of_device, candidates& wanted, std::vector<double>& scores);
-    void check(bool of_device, const std::vector<double>& scores) const;
+    /// What is free of each device, the most first, of a node before and after.
+    struct free_devices {
+        const std::int64_t* before = nullptr;
+        const std::int64_t* after = nullptr;
+        std::int64_t width = 0;
+    };
+    [[nodiscard]] double compiled_node_score(std::size_t request, const vgpualloc::node_view& before,
+                                             const vgpualloc::node_view& after);
+    [[nodiscard]] double call_compiled(bool of_device, std::size_t request, const std::int64_t* before,
+                                       const std::int64_t* after, const free_devices& gpus);
+    void fail_without_gil(nb::python_error&& raised);
+    void call_python(bool of_device, candidates& wanted);
+    void ask_python(bool of_device, candidates& wanted);
+    void check(bool of_device) const;
     void read_epoch();
     void forget_scores();
     [[nodiscard]] std::string called(bool of_device) const;
@@ -121,9 +118,19 @@ private:
     const vgpualloc::ledger* book_ = nullptr;
     std::vector<std::pair<vgpualloc::pod_request, nb::object>> requests_; ///< by number, as Python sees them
     std::vector<shown_request> shown_;
+    std::unordered_multimap<std::uint64_t, std::size_t> numbers_; ///< by a hash of the request
     std::unordered_map<const vgpualloc::pod_request*, std::size_t> number_at_;
-    kept_scores kept_[2];                 ///< of nodes, of devices
-    std::optional<candidates> wanted_[2]; ///< likewise, while it is collecting
+    request_describer describe_;
+    /// Of number_at_. While no other pod has arrived, a request stays where it is.
+    struct known_request {
+        const vgpualloc::pod_request* request = nullptr;
+        std::size_t number = 0;
+        std::int64_t decision = 0;
+    } last_;
+    score_memo memo_[2];         ///< of nodes, of devices
+    candidates single_[2];       ///< likewise: one that is scored by itself
+    candidates wanted_[2];       ///< likewise, while it is collecting
+    std::vector<double> scores_; ///< by row; none after a failure
     std::int64_t decisions_ = 0;
 };
 

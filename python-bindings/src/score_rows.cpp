@@ -7,23 +7,28 @@
 
 #include "bind.hpp"
 #include "errors.hpp"
-#include "vgpualloc/model/requested_amount.hpp"
 
 namespace vgpupython {
 
-void score_rows::add(const vgpualloc::node_view& node, std::size_t devices) {
+std::array<std::int64_t, node_fields> fields_of(const vgpualloc::node_view& node, std::size_t devices) {
     const vgpualloc::device_config& config = *node.config;
-    const std::array<std::int64_t, node_fields> row{
-        node.cpu_capacity.count(), node.cpu_left.count(), static_cast<std::int64_t>(devices),
-        config.devices_free_whole, config.used.count(),   config.free.count()};
+    return {node.cpu_capacity.count(), node.cpu_left.count(), static_cast<std::int64_t>(devices),
+            config.devices_free_whole, config.used.count(),   config.free.count()};
+}
+
+std::array<std::int64_t, device_fields> fields_of(const vgpualloc::device_view& device) {
+    return {device.used.count(), device.free().count(), device.spec->memory.count(),
+            (device.spec->memory - device.state.memory).count()};
+}
+
+void score_rows::add(const vgpualloc::node_view& node, std::size_t devices) {
+    const auto row = fields_of(node, devices);
     for (std::size_t field = 0; field < row.size(); ++field) values_[field].push_back(row[field]);
-    configs_.push_back(config.devices.size() == devices ? node.config : nullptr);
+    configs_.push_back(node.config->devices.size() == devices ? node.config : nullptr);
 }
 
 void score_rows::add(const vgpualloc::device_view& device) {
-    const std::array<std::int64_t, device_fields> row{device.used.count(), device.free().count(),
-                                                      device.spec->memory.count(),
-                                                      (device.spec->memory - device.state.memory).count()};
+    const auto row = fields_of(device);
     for (std::size_t field = 0; field < row.size(); ++field) values_[field].push_back(row[field]);
 }
 
@@ -32,11 +37,11 @@ void score_rows::add_nothing() {
     configs_.push_back(nullptr);
 }
 
-score_rows score_rows::row(std::size_t row) const {
-    score_rows result{values_.size()};
-    for (std::size_t field = 0; field < values_.size(); ++field) result.values_[field].push_back(values_[field][row]);
-    if (!configs_.empty()) result.configs_.push_back(configs_[row]);
-    return result;
+void score_rows::clear() noexcept {
+    for (auto& column : values_) column.clear();
+    configs_.clear();
+    gpus_free_.clear();
+    width_ = 0;
 }
 
 const std::vector<std::int64_t>& score_rows::gpus_free() {
@@ -57,12 +62,17 @@ const std::vector<std::int64_t>& score_rows::gpus_free() {
     return gpus_free_;
 }
 
-shown_request describe_request(const vgpualloc::pod_request& request, std::int64_t id,
-                               const vgpualloc::cluster* nodes) {
+shown_request request_describer::of(const vgpualloc::pod_request& request, std::int64_t id,
+                                    const vgpualloc::cluster* nodes) {
     shown_request shown{.id = id, .cpu_milli = request.cpu.count(), .memory_mib = vgpualloc::mib_up(request.memory)};
     for (const auto& container : request.containers) shown.gpus += container.count;
     if (nodes != nullptr) {
-        shown.gpu_milli = std::llround(gpus_of(vgpualloc::requested_amounts{*nodes}.of(request)).larger() * 1000.0);
+        if (nodes != nodes_ || nodes->nodes.size() != node_count_) {
+            amounts_.emplace(*nodes);
+            nodes_ = nodes;
+            node_count_ = nodes->nodes.size();
+        }
+        shown.gpu_milli = std::llround(gpus_of(amounts_->of(request)).larger() * 1000.0);
         return shown;
     }
     for (const auto& container : request.containers) {

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/request.hpp"
+#include "vgpualloc/model/requested_amount.hpp"
 #include "vgpualloc/model/view.hpp"
 
 namespace vgpupython {
@@ -19,6 +21,9 @@ namespace nb = nanobind;
 
 inline constexpr std::size_t node_fields = 6;   ///< cpu_milli cpu_free_milli gpus gpus_idle used_milli free_milli
 inline constexpr std::size_t device_fields = 4; ///< used_milli free_milli memory_mib memory_free_mib
+
+[[nodiscard]] std::array<std::int64_t, node_fields> fields_of(const vgpualloc::node_view& node, std::size_t devices);
+[[nodiscard]] std::array<std::int64_t, device_fields> fields_of(const vgpualloc::device_view& device);
 
 /// Rows of states, column after column. Arrays that Python holds share the values.
 class score_rows {
@@ -30,8 +35,8 @@ public:
     void add_nothing(); ///< a node that is not there: all is 0
     /// The configurations that were added go.
     void close() noexcept { configs_.clear(); }
-    /// One row by itself.
-    [[nodiscard]] score_rows row(std::size_t row) const;
+    /// No rows any more.
+    void clear() noexcept;
 
     [[nodiscard]] std::size_t rows() const noexcept { return values_.front().size(); }
     [[nodiscard]] const std::vector<std::int64_t>& column(std::size_t field) const noexcept { return values_[field]; }
@@ -68,8 +73,17 @@ struct shown_request {
     }
 };
 
-/// A request as the devices of a cluster could serve it; without a cluster as it says by itself.
-[[nodiscard]] shown_request describe_request(const vgpualloc::pod_request& request, std::int64_t id,
-                                             const vgpualloc::cluster* nodes);
+/// Requests as the devices of a cluster could serve them; without a cluster as they say by themselves.
+class request_describer {
+public:
+    /// The cluster must stay while it is the one that is asked for; it may gain nodes.
+    [[nodiscard]] shown_request of(const vgpualloc::pod_request& request, std::int64_t id,
+                                   const vgpualloc::cluster* nodes);
+
+private:
+    std::optional<vgpualloc::requested_amounts> amounts_;
+    const vgpualloc::cluster* nodes_ = nullptr; ///< of amounts_
+    std::size_t node_count_ = 0;                ///< likewise
+};
 
 } // namespace vgpupython

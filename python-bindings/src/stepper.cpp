@@ -69,7 +69,7 @@ public:
     [[nodiscard]] nb::tuple request() {
         const auto& input = open().input();
         const std::uint32_t number = input.pods[job().first_pod].request;
-        const shown_request shown = describe_request(input.requests[number], number, &open().book().nodes());
+        const shown_request shown = describe_.of(input.requests[number], number, &open().book().nodes());
         return nb::make_tuple(shown.id, shown.cpu_milli, shown.memory_mib, shown.gpus, shown.gpu_milli);
     }
 
@@ -158,6 +158,7 @@ private:
 
     std::optional<vgpufacade::stepper> run_;
     std::optional<vgpufacade::pending_job> job_;
+    request_describer describe_;
 };
 
 } // namespace
