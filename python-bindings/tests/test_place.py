@@ -165,6 +165,14 @@ def test_nodes_come_and_go(cluster):
         cluster.remove_node("nowhere")
 
 
+def test_a_node_comes_back_with_its_devices_as_they_were(cluster):
+    cluster.drain("core-0/GPU-a0")
+    first = shown(cluster)
+    with cluster.trial():
+        cluster.remove_node("core-0")
+    assert shown(cluster) == first
+
+
 def test_one_node_is_asked(cluster):
     name = waiting(cluster)[0]
     answers = [cluster.ask_node(name, node) for node in cluster.nodes["node"].tolist()]

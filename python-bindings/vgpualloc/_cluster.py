@@ -15,7 +15,7 @@ from vgpualloc._errors import StateError, bad_value, whole_number
 from vgpualloc._inputs import Named, listed, named_objects
 from vgpualloc._pods import RESOURCES, Key, NewPod, Placement, Pod, Rejection, checked_name, key_of, manifest_bytes, pod_option
 from vgpualloc._tables import Table, table_of_rows
-from vgpualloc._trials import Scope, Trial, copies_of, with_service
+from vgpualloc._trials import Scope, Trial, copies_of, services_of, set_services, with_service
 from vgpualloc._turns import in_turn
 
 
@@ -42,8 +42,6 @@ class Cluster:
         if name == "_lock":
             raise StateError("this Cluster was not made by Cluster.read()", code="state")
         raise AttributeError(f"Cluster has no attribute {name!r}")
-
-    # ---- making
 
     @classmethod
     def read(cls, objects: Any, *, config: Any = (), catalog: Any = (), scheduler_config: Any = None,
@@ -119,12 +117,14 @@ class Cluster:
     def _drop(self, key: Key) -> None:
         before = self._objects.pop(key)
         kind, namespace, name = key
+        services: dict[str, str] = {}
         if kind == "Node":
             self._spoken = None
+            services = services_of(self._live, name)
             self._live.remove_node(name)
         elif kind == "Pod":
             self._live.remove_pod(self._uids.pop(f"{namespace}/{name}"))
-        self._note(lambda: self._add(before))
+        self._note(lambda: (self._add(before), set_services(self._live, name, services)) and None)
 
     def _note(self, inverse: Callable[[], None]) -> None:
         """Remembers how a change is undone, where a trial is open."""
@@ -466,8 +466,8 @@ class Cluster:
                fail: Any = (), set_mode: Mapping[str, str] | None = None, add_pods: Any = (),
                find_nodes: str | None = None, policy: str | None = None, seed: int = 42) -> Answer:
         """What would become of the cluster; nothing is changed."""
-        options = [("add_nodes", f"{kind}={count}") for kind, count in (add_nodes or {}).items()]
-        options += [("set_mode", f"{node}={mode}") for node, mode in (set_mode or {}).items()]
+        options = [("add_nodes", f"{kind}={count}") for kind, count in dict(add_nodes or ()).items()]
+        options += [("set_mode", f"{node}={mode}") for node, mode in dict(set_mode or ()).items()]
         options += [("drain", name) for name in listed(drain)] + [("fail", name) for name in listed(fail)]
         options.append(("seed", str(seed)))
         policy = policy if policy is not None else self._policy

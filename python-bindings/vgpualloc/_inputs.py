@@ -57,16 +57,20 @@ def named_objects(key: str, value: Any) -> tuple[list[str], list[Named]]:
 
 def columns_of(name: str, table: Any) -> _core.InputColumns:
     """The columns of a table: whatever exports an Arrow stream, or columns by name."""
-    if hasattr(table, "to_dict") and hasattr(table, "columns") and not isinstance(table, Mapping):  # a DataFrame
+    is_frame = hasattr(table, "to_dict") and hasattr(table, "columns") and not isinstance(table, Mapping)
+    if is_frame:
         twice = [str(column) for column in table.columns if list(table.columns).count(column) > 1]
         if twice:
             raise bad_value("duplicate", twice[0], "", "column names that occur once", name)
     if hasattr(table, "__arrow_c_stream__"):
         try:
             return _core.InputColumns.from_arrow(name, table)
-        except ImportError:  # pandas exports through pyarrow only
-            pass
-    if hasattr(table, "to_dict") and hasattr(table, "columns"):  # a DataFrame of pandas
+        except InputError:
+            raise
+        except Exception:
+            if not is_frame:  # pandas exports through pyarrow, which is not there or does not take some column
+                raise
+    if is_frame:
         table = {str(column): table[column] for column in table.columns}
     if not isinstance(table, Mapping):
         raise TypeError(f"{name}: expected a path, bytes, a DataFrame or columns by name, not {type(table).__name__}")

@@ -236,6 +236,8 @@ class Rejection:
 def key_of(document: Mapping[str, Any]) -> Key:
     kind = document.get("kind", "")
     metadata = document.get("metadata") or {}
+    if not isinstance(metadata, Mapping):
+        raise bad_value("malformed", "metadata", metadata, "an object", kind)
     namespace = "" if kind == "Node" else metadata.get("namespace") or "default"
     return kind, namespace, metadata.get("name", "")
 

@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,9 @@ class _teller:
         if self._progress is False or (self._progress is None and not _is_watched()):
             return None
         try:
-            from tqdm.auto import tqdm
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a notebook without ipywidgets gets a bar of characters
+                from tqdm.auto import tqdm
         except ImportError:
             if self._progress:
                 raise ImportError("progress=True needs tqdm: pip install vgpualloc[notebook]") from None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import json
-from typing import TYPE_CHECKING, Any, Iterable
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from vgpualloc import _core
 from vgpualloc._errors import whole_number
@@ -54,7 +55,9 @@ class Table:
         ValueError
             The lists are not of equal length.
         """
-        lists = [(name, list(values)) for name, values in columns.items()]
+        if not isinstance(columns, Mapping):
+            raise TypeError(f"columns: expected lists by name, not {type(columns).__name__}")
+        lists = [(str(name), list(values)) for name, values in columns.items()]
         if len({len(values) for _, values in lists}) > 1:
             raise ValueError("columns of different lengths: " +
                              ", ".join(f"{name} {len(values)}" for name, values in lists))

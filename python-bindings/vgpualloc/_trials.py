@@ -9,7 +9,8 @@ import weakref
 from collections.abc import Container
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vgpualloc._errors import StateError
+from vgpualloc._errors import StateError, bad_value
+from vgpualloc._pods import key_of
 
 if TYPE_CHECKING:
     from vgpualloc._cluster import Cluster
@@ -93,11 +94,25 @@ def with_service(document: dict[str, Any], service: str) -> dict[str, Any]:
     return document
 
 
+def services_of(live: Any, node: str) -> dict[str, str]:
+    """The state of service of each device of a node: no object says it where drain() or fail() named the device."""
+    return {row[2]: row[6] for row in live.device_rows() if row[0] == node}
+
+
+def set_services(live: Any, node: str, services: dict[str, str]) -> None:
+    for uuid, service in services.items():
+        if live.service_of(node, uuid) != service:
+            live.set_service(node, uuid, service)
+
+
 def copies_of(like: dict[str, Any], count: int, taken: Container[tuple[str, str, str]]) -> list[dict[str, Any]]:
     """Nodes as one is, under names that no node has."""
+    kind, _, first = key_of(like)
+    if kind not in ("", "Node") or not first:
+        raise bad_value("unsupported", "kind", f"{kind} {first}".strip(), "a Node object with a name", "add_nodes()")
     documents = []
     for number in range(count):
-        name = f"{like['metadata']['name']}-added-{number + 1}"
+        name = f"{first}-added-{number + 1}"
         while ("Node", "", name) in taken:
             name += "x"
         document = copy.deepcopy(like)
