@@ -167,10 +167,14 @@ def test_nodes_come_and_go(cluster):
 
 def test_a_node_comes_back_with_its_devices_as_they_were(cluster):
     cluster.drain("core-0/GPU-a0")
-    first = shown(cluster)
+    first, devices = shown(cluster), cluster.devices
     with cluster.trial():
         cluster.remove_node("core-0")
     assert shown(cluster) == first
+    cluster.drain("core-0")
+    cluster.restore("core-0")
+    assert cluster.devices == devices
+    cluster.remove_node("core-0")
 
 
 def test_one_node_is_asked(cluster):

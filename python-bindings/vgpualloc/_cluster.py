@@ -15,7 +15,7 @@ from vgpualloc._errors import StateError, bad_value, whole_number
 from vgpualloc._inputs import Named, listed, named_objects
 from vgpualloc._pods import RESOURCES, Key, NewPod, Placement, Pod, Rejection, checked_name, key_of, manifest_bytes, pod_option
 from vgpualloc._tables import Table, table_of_rows
-from vgpualloc._trials import Scope, Trial, copies_of, services_of, set_services, with_service
+from vgpualloc._trials import Scope, Trial, copies_of, set_services, with_service
 from vgpualloc._turns import in_turn
 
 
@@ -93,12 +93,11 @@ class Cluster:
         self._undo: list[Callable[[], None]] = []
         self._trials: list[Scope] = []  # open ones, the innermost last
         self._is_deciding = False
+        self._services: dict[str, dict[str, str]] = {}  # by node and uuid: what drain() and the like said of devices
         self._templates: dict[Any, Any] = {}
         self._spoken: str | None = None  # the dialect that a Pod is written in, where it was looked for
         self._number = 0
         self._is_as_read = False
-
-    # ---- objects
 
     def _add(self, document: dict[str, Any]) -> None:
         """An object as it is now."""
@@ -110,6 +109,7 @@ class Cluster:
         self._objects[key] = document
         if key[0] == "Node":
             self._spoken = None
+            set_services(self._live, key[2], self._services.get(key[2], {}))
         if key[0] == "Pod":
             self._uids[f"{key[1]}/{key[2]}"] = (document.get("metadata") or {}).get("uid") or f"{key[1]}/{key[2]}"
         self._note(lambda: self._add(before) if before is not None else self._drop(key))
@@ -120,11 +120,11 @@ class Cluster:
         services: dict[str, str] = {}
         if kind == "Node":
             self._spoken = None
-            services = services_of(self._live, name)
+            services = self._services.pop(name, {})
             self._live.remove_node(name)
         elif kind == "Pod":
             self._live.remove_pod(self._uids.pop(f"{namespace}/{name}"))
-        self._note(lambda: (self._add(before), set_services(self._live, name, services)) and None)
+        self._note(lambda: (self._services.update({name: services} if services else {}), self._add(before)) and None)
 
     def _note(self, inverse: Callable[[], None]) -> None:
         """Remembers how a change is undone, where a trial is open."""
@@ -368,8 +368,6 @@ class Cluster:
         """
         return Trial(self)
 
-    # ---- service
-
     def drain(self, target: str) -> None:
         """A node, or ``"node/uuid"``, takes nothing new; what runs there stays."""
         self._serve(target, "draining")
@@ -386,9 +384,10 @@ class Cluster:
         node, slash, uuid = str.partition(target, "/")
         document = self._node(node)
         if slash:
-            before = self._live.service_of(node, uuid)
+            before, said = self._live.service_of(node, uuid), self._services.get(node, {})
             self._live.set_service(node, uuid, service)
-            self._note(lambda: self._live.set_service(node, uuid, before) and None)
+            self._services[node] = {**said, uuid: service}
+            self._note(lambda: (self._services.update({node: said}), self._live.set_service(node, uuid, before)) and None)
             return
         self._add(with_service(document, service))
 

@@ -94,14 +94,11 @@ def with_service(document: dict[str, Any], service: str) -> dict[str, Any]:
     return document
 
 
-def services_of(live: Any, node: str) -> dict[str, str]:
-    """The state of service of each device of a node: no object says it where drain() or fail() named the device."""
-    return {row[2]: row[6] for row in live.device_rows() if row[0] == node}
-
-
 def set_services(live: Any, node: str, services: dict[str, str]) -> None:
+    """Says again which devices of a node are out of service: its object, which has just been read, does not say it."""
+    there = {row[2]: row[6] for row in live.device_rows() if row[0] == node} if services else {}
     for uuid, service in services.items():
-        if live.service_of(node, uuid) != service:
+        if there.get(uuid, service) != service:
             live.set_service(node, uuid, service)
 
 
