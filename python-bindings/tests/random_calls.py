@@ -366,13 +366,14 @@ class World:
         table = self.keep(vg.Table.of(source(self.r, pods_of)))
         self.r.choice((str, repr, pickle.dumps, lambda table: table.head(self.junk()), lambda table: table.to_dict(),
                        lambda table: table.__arrow_c_stream__(), lambda table: table == self.junk(),
-                       lambda table: table._repr_html_()))(table)
+                       lambda table: table._repr_html_(), lambda table: table.to_polars(), lambda table: table.to_pandas(),
+                       lambda table: table.to_arrow(), lambda table: table.to_parquet(self.folder / "table")))(table)
 
     def thing(self):
         """Any attribute of anything, called with anything."""
         r = self.r
         thing = r.choice((vg, vg.Table, vg.Cluster, vg.Pod, self.cluster, *self.things))
-        name = r.choice([name for name in dir(thing) if not name.startswith("_") and name not in LONG] or ["__class__"])
+        name = r.choice([name for name in dir(thing) if not name.startswith("_") and name not in FOREIGN] or ["__class__"])
         member = getattr(thing, name)
         if callable(member):
             self.keep(member(*(self.junk() for _ in range(r.randrange(4)))))
@@ -398,7 +399,8 @@ class World:
         thread.join()
 
 
-LONG = {"gym", "tofile"}  # not to be reached with junk: a module, and files of any name
+#: Not to be called with junk: a module, files of any name, and packages that crash when Table.to_polars gets a list in itself.
+FOREIGN = {"gym", "tofile", "to_polars", "to_arrow", "to_pandas", "to_parquet"}
 
 
 def quietly(call, *arguments):
