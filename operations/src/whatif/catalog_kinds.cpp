@@ -71,10 +71,10 @@ bool is_of_npus(std::string_view dialect) { return dialect == "ascend_hami" || d
 /// The dialect of the cluster's devices in which nodes of that mode register. Error: the cluster has devices, and none
 /// in such a dialect; pods would ask for them in vain.
 /// `is_said`: the description names a dialect.
-expected<std::optional<std::string>> dialect_for(const std::string& mode, const kube::snapshot& cluster, bool is_said,
+expected<std::optional<std::string>> dialect_for(const std::string& mode, const std::vector<std::string>& spoken,
+                                                 const vgpualloc::dialect_set& dialects, bool is_said,
                                                  const std::string& option, const std::string& kind) {
     const auto possible = vgputraces::dialects_of_mode(mode);
-    const std::vector<std::string> spoken = dialects_spoken(cluster);
     for (const std::string_view dialect : possible) {
         if (std::ranges::find(spoken, dialect) != spoken.end()) return std::string{dialect};
     }
@@ -82,7 +82,7 @@ expected<std::optional<std::string>> dialect_for(const std::string& mode, const 
     // A scheduler may serve GPUs in one dialect and NPUs in another. Where the kubelet alone gives devices out, pods
     // ask for them in the words of its device plugins and in no others.
     const auto is_of_kubelet = [&](const std::string& dialect) {
-        const vgpualloc::dialect* const known = cluster.dialects.find(dialect);
+        const vgpualloc::dialect* const known = dialects.find(dialect);
         return known != nullptr && known->assigned_by_kubelet();
     };
     std::vector<std::string> own = spoken;
@@ -104,22 +104,25 @@ expected<std::optional<std::string>> dialect_for(const std::string& mode, const 
                           .at(option));
 }
 
-/// Adds what the description leaves open: amounts of the host, and the dialect that the cluster's devices have.
-expected<void> complete(document& description, const kube::snapshot& cluster, const std::string& option,
-                        const std::string& kind) {
-    constexpr std::int64_t amount_max = 1'000'000'000; // that a description may name
-    std::int64_t cpu_milli = 0;
-    std::int64_t memory_mib = 0;
+open_amounts amounts_of(const kube::snapshot& cluster) {
+    open_amounts result{.dialects = dialects_spoken(cluster)};
     for (const auto& node : cluster.nodes().nodes) {
-        cpu_milli = std::max(cpu_milli, node.cpu.count());
-        memory_mib = std::max(memory_mib, vgpualloc::mib_down(node.memory));
+        result.cpu_milli = std::max(result.cpu_milli, node.cpu.count());
+        result.memory_mib = std::max(result.memory_mib, vgpualloc::mib_down(node.memory));
     }
-    if (description.find("cpu_milli") == nullptr) description["cpu_milli"] = std::min(cpu_milli, amount_max);
-    if (description.find("memory_mib") == nullptr) description["memory_mib"] = std::min(memory_mib, amount_max);
+    return result;
+}
+
+/// Adds what the description leaves open.
+expected<void> complete(document& description, const open_amounts& open, const vgpualloc::dialect_set& dialects,
+                        const std::string& option, const std::string& kind) {
+    constexpr std::int64_t amount_max = 1'000'000'000; // that a description may name
+    if (description.find("cpu_milli") == nullptr) description["cpu_milli"] = std::min(open.cpu_milli, amount_max);
+    if (description.find("memory_mib") == nullptr) description["memory_mib"] = std::min(open.memory_mib, amount_max);
     const document* const mode = description.find("mode");
     if (mode == nullptr || !mode->is_text()) return {};
     const bool is_said = description.find("dialect") != nullptr;
-    auto dialect = dialect_for(mode->text, cluster, is_said, option, kind);
+    auto dialect = dialect_for(mode->text, open.dialects, dialects, is_said, option, kind);
     if (!dialect) return unexpected(std::move(dialect.error()));
     if (*dialect && !is_said) description["dialect"] = **dialect;
     return {};
@@ -140,29 +143,50 @@ std::string node_name_of(const vgputraces::workload_node_kind& kind, const docum
     return name;
 }
 
-/// The objects of one node, read as from a file. What is wrong with them is wrong with the description; doubts that
-/// leave all devices there are for the snapshot of the whole cluster to tell.
-expected<std::vector<kube::manifest>> objects_of(const vgputraces::workload_node_kind& kind, const std::string& name,
-                                                 const vgpualloc::dialect_set& dialects, const std::string& option) {
+} // namespace
+
+expected<document> described_node(const described_kind& kind, const std::string& name,
+                                  const vgpualloc::dialect_set& dialects, const std::string& option) {
     document list = document::map({{"apiVersion", "v1"}, {"kind", "List"}});
-    for (auto& object : vgputraces::node_objects(kind, name, dialects)) list["items"].push_back(std::move(object));
-    auto objects = kube::read_manifests(vgpuformats::print_json(list), option);
-    if (!objects) return objects;
+    for (auto& object : vgputraces::node_objects(kind.nodes, name, dialects)) {
+        list["items"].push_back(std::move(object));
+    }
+    // What is wrong with the objects is wrong with the description; doubts that leave all devices there are for the
+    // snapshot of the whole cluster to tell.
+    const auto objects = kube::read_manifests(vgpuformats::print_json(list), option);
+    if (!objects) return unexpected(objects.error());
     for (const kube::manifest& object : *objects) {
         if (!object.problems.empty()) return unexpected(object.problems.front());
     }
     const auto alone = kube::make_snapshot(*objects, dialects);
     if (!alone) return unexpected(alone.error());
-    const bool is_whole = std::ssize(alone->devices.front()) == kind.devices;
+    const bool is_whole = std::ssize(alone->devices.front()) == kind.nodes.devices;
     if (!is_whole && !alone->warnings.empty()) return unexpected(alone->warnings.front());
     VGA_ASSERT(is_whole, "a node that is written is read with all of its devices, or a warning says why not");
-    return objects;
+    return list;
 }
-
-} // namespace
 
 bool is_described(std::string_view kind) noexcept {
     return kind.starts_with('{') || kind.find(':') != std::string_view::npos;
+}
+
+expected<described_kind> read_described_kind(const std::string& kind, const open_amounts& open,
+                                             const vgpualloc::dialect_set& dialects,
+                                             const vgpualloc::hardware_catalog& catalog, const std::string& option) {
+    auto description = kind.starts_with('{') ? vgpuformats::parse_json(kind, option) : long_form(kind, option);
+    if (!description) return unexpected(std::move(description.error()));
+    if (auto completed = complete(*description, open, dialects, option, kind); !completed) {
+        return unexpected(std::move(completed.error()));
+    }
+    std::optional<error> failure;
+    const vgpuformats::cursor at{*description, option, failure};
+    for (const std::string_view key : {"count", "weight"}) {
+        if (at.has(key)) at.fail_key(error_code::unsupported, key, "no number of nodes here");
+    }
+    described_kind result{.nodes = vgputraces::read_workload_node_kind(at, catalog), .name = {}};
+    if (failure) return unexpected(*std::move(failure));
+    result.name = node_name_of(result.nodes, *description);
+    return result;
 }
 
 catalog_kinds::catalog_kinds(const std::vector<kube::manifest>& objects, const kube::snapshot& cluster,
@@ -184,20 +208,12 @@ std::string catalog_kinds::free_name(const std::string& wanted) const {
 expected<std::string> catalog_kinds::node_for(const std::string& kind, const std::string& option) {
     const auto known = std::ranges::find(known_, kind, &std::pair<std::string, std::string>::first);
     if (known != known_.end()) return known->second;
-    auto description = kind.starts_with('{') ? vgpuformats::parse_json(kind, option) : long_form(kind, option);
-    if (!description) return unexpected(std::move(description.error()));
-    if (auto completed = complete(*description, *cluster_, option, kind); !completed) {
-        return unexpected(std::move(completed.error()));
-    }
-    std::optional<error> failure;
-    const vgpuformats::cursor at{*description, option, failure};
-    for (const std::string_view key : {"count", "weight"}) {
-        if (at.has(key)) at.fail_key(error_code::unsupported, key, "no number of nodes here");
-    }
-    const auto node_kind = vgputraces::read_workload_node_kind(at, *catalog_);
-    if (failure) return unexpected(*std::move(failure));
-    std::string name = free_name(node_name_of(node_kind, *description));
-    auto objects = objects_of(node_kind, name, cluster_->dialects, option);
+    const auto described = read_described_kind(kind, amounts_of(*cluster_), cluster_->dialects, *catalog_, option);
+    if (!described) return unexpected(described.error());
+    std::string name = free_name(described->name);
+    const auto list = described_node(*described, name, cluster_->dialects, option);
+    if (!list) return unexpected(list.error());
+    auto objects = kube::read_manifests(vgpuformats::print_json(*list), option);
     if (!objects) return unexpected(std::move(objects.error()));
     std::ranges::move(*objects, std::back_inserter(made_));
     taken_.push_back(name);
