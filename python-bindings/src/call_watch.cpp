@@ -30,6 +30,8 @@ bool call_watch::is_end_wanted() {
 
 void call_watch::tell(std::string_view what, std::size_t done, std::size_t total) {
     const auto now = clock::now();
+    what_ = what;
+    total_ = total;
     if (pending_ || (done < total && now - told_ < std::chrono::milliseconds{50})) return;
     told_ = now;
     const nb::gil_scoped_acquire python;
@@ -38,6 +40,10 @@ void call_watch::tell(std::string_view what, std::size_t done, std::size_t total
     } catch (nb::python_error& raised) {
         pending_.emplace(std::move(raised));
     }
+}
+
+void call_watch::complete() {
+    if (total_ > 0) tell(std::string{what_}, total_, total_);
 }
 
 } // namespace vgpupython

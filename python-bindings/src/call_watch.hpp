@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include <nanobind/nanobind.h>
 
@@ -34,6 +35,9 @@ public:
     [[nodiscard]] vgpufacade::progress follow();
     [[nodiscard]] const std::function<bool()>& stop() const noexcept { return stop_; }
 
+    /// What was told last is done.
+    void complete();
+
     /// Ends the call for what was raised on its way, the first of it. Has the GIL.
     void fail(nb::python_error&& raised) {
         if (!pending_) pending_.emplace(std::move(raised));
@@ -51,6 +55,8 @@ private:
     std::function<bool()> stop_{[this] { return is_end_wanted(); }};
     clock::time_point asked_ = clock::now();
     clock::time_point told_{};
+    std::string what_;
+    std::size_t total_ = 0;
     std::optional<nb::python_error> pending_;
 };
 

@@ -19,6 +19,7 @@
 #include "python_policy.hpp"
 #include "python_source.hpp"
 #include "texts.hpp"
+#include "vgpualloc/catalog/catalog.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/explain/part_words.hpp"
 #include "vgpualloc/explain/words.hpp"
@@ -29,6 +30,8 @@
 #include "vgpuformats/json.hpp"
 #include "vgpuops/snapshot/anonymise.hpp"
 #include "vgpuops/snapshot/normalise.hpp"
+#include "vgpuops/whatif/catalog_kinds.hpp"
+#include "vgputraces/openb.hpp"
 
 namespace vgpupython {
 
@@ -83,6 +86,9 @@ public:
         set(texts.scheduler_config, scheduler_config);
         auto options = value_or_raise(vgpualloc::read_live_options(texts, {}, vgpualloc::all_policies()));
         live_ = value_or_raise(live_cluster::make(std::move(options)));
+        if (catalog.empty()) return;
+        const auto file = value_or_raise(vgpuformats::parse_json(catalog, "catalog"));
+        catalog_ = value_or_raise(vgpualloc::merge_file(catalog_, file, "catalog"));
     }
 
     /// Takes the pods that there are for the workload to expect.
@@ -284,6 +290,21 @@ public:
         return names;
     }
 
+    /// What nodes of a described kind ("MODEL:MODE:DEVICES", …) are called.
+    [[nodiscard]] std::string kind_name(const std::string& kind, bool like_cluster) const {
+        return described(kind, like_cluster).name;
+    }
+    /// The objects of one such node.
+    [[nodiscard]] nb::list kind_objects(const std::string& kind, const std::string& name, bool like_cluster) const {
+        const auto list = value_or_raise(
+            vgpuops::whatif::described_node(described(kind, like_cluster), name, live_->view().dialects(), "kind"));
+        nb::list result;
+        for (const auto& object : list.find("items")->items) {
+            result.append(bytes_of(vgpuformats::print_json(object, 0)));
+        }
+        return result;
+    }
+
     /// A list of objects as one snapshot, which every command reads.
     [[nodiscard]] nb::bytes snapshot(nb::bytes objects, bool nameless) const {
         const auto documents =
@@ -305,7 +326,26 @@ private:
         return where;
     }
 
+    /// What a kind leaves open is as in the cluster, or a host has 16 CPUs and 128 GiB for each device.
+    [[nodiscard]] vgpuops::whatif::described_kind described(const std::string& kind, bool like_cluster) const {
+        vgpuops::whatif::open_amounts open{.dialects = dialects()};
+        for (const auto& node : live_->book().nodes().nodes) {
+            open.cpu_milli = std::max(open.cpu_milli, node.cpu.count());
+            open.memory_mib = std::max(open.memory_mib, vgpualloc::mib_down(node.memory));
+        }
+        const auto read = [&] {
+            return value_or_raise(
+                vgpuops::whatif::read_described_kind(kind, open, live_->view().dialects(), catalog_, "kind"));
+        };
+        if (like_cluster && !live_->book().nodes().nodes.empty()) return read();
+        const std::int64_t devices = read().nodes.devices;
+        open.cpu_milli = 16'000 * devices;
+        open.memory_mib = 131'072 * devices;
+        return read();
+    }
+
     std::unique_ptr<live_cluster> live_;
+    vgpualloc::hardware_catalog catalog_ = vgpualloc::built_in_catalog();
     std::vector<node_index> candidates_;
 };
 
@@ -329,6 +369,21 @@ void bind_live(nb::module_& module) {
         [](const std::string& name, nb::list inputs) {
             const python_source source{std::move(inputs)};
             return bytes_of(text_at(source, name));
+        },
+        nb::arg("name"), nb::arg("inputs"));
+    module.def(
+        "node_list",
+        [](const std::string& name, nb::list inputs) {
+            const python_source source{std::move(inputs)};
+            const auto text = value_or_raise(source.read(name, {}));
+            nb::list rows;
+            const auto content =
+                text.table == nullptr ? vgpuformats::list_content{text.text} : vgpuformats::list_content{*text.table};
+            for (const auto& node : value_or_raise(vgputraces::read_openb_nodes(content, name))) {
+                rows.append(
+                    nb::make_tuple(node.name, node.cpu.count(), node.memory.count(), node.gpu_count, node.model));
+            }
+            return rows;
         },
         nb::arg("name"), nb::arg("inputs"));
     nb::class_<pod_template>(module, "PodTemplate").def("__init__", [](pod_template* self, nb::bytes text) {
@@ -365,6 +420,8 @@ void bind_live(nb::module_& module) {
         .def("node_rows", &living_cluster::node_rows)
         .def("device_rows", &living_cluster::device_rows)
         .def("dialects", &living_cluster::dialects)
+        .def("kind_name", &living_cluster::kind_name, nb::arg("kind"), nb::arg("like_cluster"))
+        .def("kind_objects", &living_cluster::kind_objects, nb::arg("kind"), nb::arg("name"), nb::arg("like_cluster"))
         .def("warnings", &living_cluster::warnings)
         .def("snapshot", &living_cluster::snapshot, nb::arg("objects"), nb::arg("nameless"));
 }

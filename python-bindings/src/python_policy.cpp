@@ -131,8 +131,7 @@ void python_policy::note_arrival(const pod_request& request, const vgpualloc::le
         arrived_(requests_[number].second);
         read_epoch();
     } catch (nb::python_error& raised) {
-        has_failed_ = true;
-        fail_(std::move(raised));
+        fail(std::move(raised), class_name_ + ".arrived");
     }
 }
 
@@ -292,7 +291,8 @@ double python_policy::compiled_node_score(std::size_t request, const node_view& 
                                 .width = static_cast<std::int64_t>(states.after->width())};
         return call_compiled(false, request, fields_before.data(), fields_after.data(), gpus);
     } catch (nb::python_error& raised) {
-        fail_without_gil(std::move(raised));
+        const nb::gil_scoped_acquire python;
+        fail(std::move(raised), called(false));
         return 0.0;
     }
 }
@@ -310,14 +310,17 @@ double python_policy::call_compiled(bool of_device, std::size_t request, const s
         scores_.assign(1, score);
         check(of_device);
     } catch (nb::python_error& raised) {
-        fail_without_gil(std::move(raised));
+        const nb::gil_scoped_acquire python;
+        fail(std::move(raised), called(of_device));
     }
     return 0.0;
 }
 
-void python_policy::fail_without_gil(nb::python_error&& raised) {
-    const nb::gil_scoped_acquire python;
+/// Ends the run. Has the GIL.
+void python_policy::fail(nb::python_error&& raised, const std::string& where) {
     has_failed_ = true;
+    const nb::object note = nb::getattr(raised.value(), "add_note", nb::none());
+    if (!note.is_none()) note("in " + where + ", decision " + std::to_string(decisions_));
     fail_(std::move(raised));
 }
 
@@ -330,8 +333,7 @@ void python_policy::call_python(bool of_device, candidates& wanted) {
         read_epoch();
     } catch (nb::python_error& raised) {
         scores_.clear();
-        has_failed_ = true;
-        fail_(std::move(raised));
+        fail(std::move(raised), called(of_device));
     }
     wanted.before->close();
     wanted.after->close();
@@ -377,10 +379,11 @@ void python_policy::check(bool of_device) const {
 }
 
 void python_policy::read_epoch() {
-    const auto now = nb::cast<std::int64_t>(subject_.attr("epoch"));
-    if (now < 0 || static_cast<std::uint64_t>(now) < epoch_) {
-        raise(bad_value(vgpualloc::error_code::out_of_range, class_name_ + ".epoch", std::to_string(now),
-                        std::to_string(epoch_) + " or more: it only rises"));
+    const nb::object epoch = subject_.attr("epoch");
+    std::int64_t now = -1;
+    if (!nb::try_cast(epoch, now) || now < 0 || static_cast<std::uint64_t>(now) < epoch_) {
+        raise(bad_value(vgpualloc::error_code::out_of_range, class_name_ + ".epoch",
+                        nb::cast<std::string>(nb::repr(epoch)), std::to_string(epoch_) + " or more: it only rises"));
     }
     if (static_cast<std::uint64_t>(now) != epoch_) forget_scores();
     epoch_ = static_cast<std::uint64_t>(now);

@@ -93,7 +93,7 @@ private:
                                              const vgpualloc::node_view& after);
     [[nodiscard]] double call_compiled(bool of_device, std::size_t request, const std::int64_t* before,
                                        const std::int64_t* after, const free_devices& gpus);
-    void fail_without_gil(nb::python_error&& raised);
+    void fail(nb::python_error&& raised, const std::string& where);
     void call_python(bool of_device, candidates& wanted);
     void ask_python(bool of_device, candidates& wanted);
     void check(bool of_device) const;

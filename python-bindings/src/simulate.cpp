@@ -37,6 +37,7 @@ auto without_gil(call_watch& watch, Make make) {
         const nb::gil_scoped_release released;
         return make();
     }();
+    if (result) watch.complete();
     watch.raise_pending();
     return value_or_raise(std::move(result));
 }

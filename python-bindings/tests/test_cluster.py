@@ -28,6 +28,7 @@ def test_explain_reads_as_the_command(cluster, files, vgpusim):
     told = json.loads(vgpusim("explain", *cluster_arguments(files), "--pod", "team/waits", "--json").stdout)
     assert answer.to_dict() == (told[0] if isinstance(told, list) else told)
     assert "name" in answer["nodes"].columns and len(answer["nodes"]) > 0
+    assert not answer.ok and cluster.explain("default/waits").ok
     assert pickle.loads(pickle.dumps(answer)).to_dict() == answer.to_dict()
 
 

@@ -2,7 +2,9 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -27,6 +29,32 @@ def test_an_import_brings_nothing_that_is_large():
                                                  if module.name != "_core")])
 def test_examples_of_docstrings_hold(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def public_members(kind):
+    """Methods and properties of a class and of the bases that are ours, with their names."""
+    for base in kind.__mro__:
+        if base.__module__.startswith("vgpualloc"):
+            for name, member in vars(base).items():
+                if not name.startswith("_") and (callable(member) or isinstance(member, (property, classmethod))):
+                    yield f"{kind.__name__}.{name}", getattr(member, "__func__", member)
+
+
+def test_every_docstring_has_parameters_and_an_example():
+    gym = pytest.importorskip("vgpualloc.gym")
+    types = importlib.import_module("vgpualloc.typing")
+    named = {name: getattr(vg, name) for name in vg.__all__ if name != "__version__"}
+    named |= {"PlaceEnv": gym.PlaceEnv, "Trial": types.Trial, "Share": types.Share, "Html": types.Html}
+    for kind in [value for value in named.values() if inspect.isclass(value)]:
+        named |= dict(public_members(kind))
+    assert len(named) > 60
+    for name, value in named.items():
+        text = inspect.getdoc(value) or ""
+        assert ">>> " in text, name
+        parameters = inspect.signature(value).parameters if inspect.isfunction(value) else {}
+        section = text.partition("Parameters\n---")[2].partition("\n\n")[0]
+        for parameter in set(parameters) - {"self", "cls", "scenario", "baseline", "bound", *vg.known("options")["name"]}:
+            assert re.search(rf"\b{parameter}\b", section), f"{name}: {parameter}"
 
 
 def test_plots_return_axes(quickstart):

@@ -13,8 +13,25 @@ from vgpualloc._tables import Table, table_of_columns
 class Answer(Mapping[str, Any]):
     """What a command answers: ``str()`` is its text, the keys are those of its ``--json``.
 
-    Lists of objects are Tables, with dots between the names of nested keys. ``ok``: a node takes the pod, all pods run,
-    or the plan was found.
+    Lists of objects are Tables, with dots between the names of nested keys. Units are in the names of keys: ``_milli``,
+    ``_mib``, ``_s``, ``_ratio``.
+
+    Attributes
+    ----------
+    ok : bool
+        A node takes the pod, all pods run, or the plan was found.
+
+    Raises
+    ------
+    KeyError
+        ``answer[key]`` of a key that is not there.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> why = vg.Cluster.read(**vg.example("cluster")).explain("team/waits")
+    >>> why.ok, type(why["nodes"]).__name__
+    (False, 'Table')
     """
 
     def __init__(self, text: str, content: Any, ok: bool) -> None:
@@ -38,8 +55,17 @@ class Answer(Mapping[str, Any]):
         return len(self._content)
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of ``--json``, as a copy."""
-        return json.loads(json.dumps(self._content))
+        """The content of ``--json``, as a copy.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> why = vg.Cluster.read(**vg.example("cluster")).explain("team/waits")
+        >>> why.to_dict()["choice"] == why["choice"]
+        True
+        """
+        content: dict[str, Any] = json.loads(json.dumps(self._content))
+        return content
 
     def __str__(self) -> str:
         return self._text.rstrip("\n")
@@ -50,7 +76,7 @@ class Answer(Mapping[str, Any]):
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return Answer, (self._text, self._content, self.ok)
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from vgpualloc._calls import simulate
 from vgpualloc._errors import bad_value
 from vgpualloc._known import example
 from vgpualloc._policies import Policy, checked_policy
-from vgpualloc._simulate import simulate
+
+if TYPE_CHECKING:
+    from vgpualloc.typing import Source
 
 _NODE_FIELDS = ("cpu_milli", "cpu_free_milli", "gpus", "gpus_idle", "used_milli", "free_milli", "gpu_free_milli")
 _DEVICE_FIELDS = ("used_milli", "free_milli", "memory_mib", "memory_free_mib")
 _ROWS_ALONE = 4
 
 
-def check_policy(policy: Policy, *, nodes: Any = None, pods: Any = None) -> None:
+def check_policy(policy: Policy, *, nodes: Source | None = None, pods: Source | None = None) -> None:
     """Runs a policy and looks for what would make its decisions wrong.
 
     A score that other candidates change, one that is drawn, one that is no finite number, a wrong number of scores, and
@@ -31,6 +34,8 @@ def check_policy(policy: Policy, *, nodes: Any = None, pods: Any = None) -> None
     ------
     InputError
         The first of these that was found.
+    TypeError
+        ``policy`` is no object of a class derived from Policy.
 
     Examples
     --------
@@ -41,7 +46,7 @@ def check_policy(policy: Policy, *, nodes: Any = None, pods: Any = None) -> None
     >>> vg.check_policy(Fullest())
     """
     checked_policy("policy", policy)
-    lists = {**example("quickstart"), **{key: value for key, value in (("nodes", nodes), ("pods", pods)) if value is not None}}
+    lists: dict[str, Any] = {**example("quickstart"), **{key: value for key, value in (("nodes", nodes), ("pods", pods)) if value is not None}}
     watched = simulate(**lists, policy=_Watched(policy), progress=False)
     if policy.form == "numba":
         compiled = simulate(**lists, policy=policy, progress=False)
@@ -75,7 +80,7 @@ class _Watched(Policy):
         return getattr(self._policy, name)
 
     def score(self, request: Any, before: Any, after: Any) -> Any:
-        fields = _DEVICE_FIELDS if hasattr(before, "memory_mib") else _NODE_FIELDS
+        fields: tuple[str, ...] = _DEVICE_FIELDS if hasattr(before, "memory_mib") else _NODE_FIELDS
         if hasattr(self, "device_score"):
             fields = _NODE_FIELDS[:-1]
         return self._watch("score", fields, request, before, after)
@@ -123,13 +128,16 @@ class _Watched(Policy):
                             "the same for the same row until epoch rises")
 
 
+class _Part(types.SimpleNamespace):
+    """States of one candidate."""
+
+    def __len__(self) -> int:
+        return 1
+
+
 def _part(states: Any, fields: tuple[str, ...], row: int) -> Any:
     """One row of arrays, as arrays of length 1."""
-    class Part(types.SimpleNamespace):
-        def __len__(self) -> int:
-            return 1
-
-    return Part(**{field: getattr(states, field)[row:row + 1] for field in fields})
+    return _Part(**{field: getattr(states, field)[row:row + 1] for field in fields})
 
 
 def _row(states: Any, fields: tuple[str, ...], row: int) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ def _split(jobs: list[Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     shared: dict[str, Any] = {}
     rows = []
     for job in jobs:
-        options = {}
+        options: dict[str, Any] = {}
         for key, value in job.options.items():
             if isinstance(value, (str, int, float, bool)) or value is None:
                 options[key] = value

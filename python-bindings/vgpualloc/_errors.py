@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import os
+from typing import Any
 
 __all__ = ["Error", "InputError", "StateError"]
 
@@ -23,6 +25,15 @@ class Error(Exception):
         The offending value; may be empty.
     expected : str
         What would have been accepted; may be empty.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> try:
+    ...     vg.example("slowstart")
+    ... except vg.Error as failure:
+    ...     failure.code, failure.field, failure.value
+    ('unknown_name', 'name', 'slowstart')
     """
 
     def __init__(self, message: str = "", *, code: str = "malformed", where: str = "", field: str = "", value: str = "",
@@ -34,7 +45,7 @@ class Error(Exception):
         self.value = value
         self.expected = expected
 
-    def __reduce__(self):  # fields are keyword-only
+    def __reduce__(self) -> tuple[Any, ...]:  # fields are keyword-only
         return _rebuilt, (type(self), str(self), {name: getattr(self, name) for name in _FIELDS})
 
 
@@ -46,11 +57,34 @@ def _rebuilt(kind: type[Error], message: str, fields: dict[str, str]) -> Error:
 
 
 class InputError(Error, ValueError):
-    """Wrong input: a list, an object, an option, a name that is not there."""
+    """Wrong input: a list, an object, an option, a name that is not there. Also a ``ValueError``.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> try:
+    ...     vg.Pod(gpus=-1)
+    ... except vg.InputError as failure:
+    ...     print(failure)
+    Pod: gpus: got '-1', expected a whole number from 0 to 9007199254740992
+    """
 
 
 class StateError(Error, RuntimeError):
-    """A call that does not go with what the object is now."""
+    """A call that does not go with what the object is now. Also a ``RuntimeError``.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> cluster = vg.Cluster.read(**vg.example("cluster"))
+    >>> with cluster.trial() as trial:
+    ...     pass
+    >>> try:
+    ...     trial.keep()
+    ... except vg.StateError as failure:
+    ...     failure.code
+    'state'
+    """
 
 
 def bad_value(code: str, field: str, value: object, expected: str, where: str = "") -> InputError:
@@ -64,7 +98,7 @@ def whole_number(where: str, field: str, value: object, least: int = 0, most: in
     """A whole number within a range; TypeError for a bool, a fraction and all else."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{where}: {field}: expected a whole number, not {value!r}")
-    number = value.__index__()
+    number = operator.index(value)
     if not least <= number <= most:
         raise bad_value("out_of_range", field, number, f"a whole number from {least} to {most}", where)
     return number

@@ -10,7 +10,9 @@ from typing import Any
 from vgpualloc import _core
 from vgpualloc._errors import InputError, bad_value
 
-Named = tuple[str, object]
+Named = tuple[str, bytes | _core.InputColumns]
+Manifest = str | os.PathLike[str] | bytes | Mapping[str, Any]
+Manifests = Manifest | Sequence[Manifest]
 
 
 def named_input(key: str, value: Any) -> tuple[str, list[Named]]:
@@ -32,6 +34,11 @@ def checked_path(key: str, value: Any) -> str:
     if "\0" in path:
         raise bad_value("malformed", key, ascii(path)[1:-1], "a path without NUL")
     return path
+
+
+def is_described(kind: str) -> bool:
+    """Whether a kind of nodes is described and not named."""
+    return kind.startswith("{") or ":" in kind
 
 
 def named_objects(key: str, value: Any) -> tuple[list[str], list[Named]]:

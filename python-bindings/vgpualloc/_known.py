@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from pathlib import Path
+from typing import Literal, TypedDict, overload
 
 from vgpualloc import _core
 from vgpualloc._errors import bad_value
@@ -16,11 +16,29 @@ _EXAMPLES = {
 }
 
 
-@functools.cache
+class Lists(TypedDict):
+    """What ``simulate(**example("quickstart"))`` takes."""
+
+    nodes: Path
+    pods: Path
+
+
+class Objects(TypedDict):
+    """What ``Cluster.read(**example("cluster"))`` takes."""
+
+    objects: Path
+    config: Path
+
+
+_options: dict[str, dict[str, str]] = {}
+
+
 def options() -> dict[str, dict[str, str]]:
     """The keys of a simulation: type, values, default, help and flag of each. Where files go write() says."""
-    _, table = _core.ask("options", [], [])
-    return {entry["name"]: entry for entry in json.loads(table) if entry["name"] not in ("out", "trace")}
+    if not _options:
+        entries: list[dict[str, str]] = json.loads(_core.ask("options", [], [])[1])
+        _options.update({entry["name"]: entry for entry in entries if entry["name"] not in ("out", "trace")})
+    return _options
 
 
 def known(what: str) -> Table:
@@ -55,7 +73,13 @@ def known(what: str) -> Table:
     return Table.of({"name": [name for name, _ in rows], "summary": [summary for _, summary in rows]})
 
 
-def example(name: str = "quickstart") -> dict[str, Path]:
+@overload
+def example(name: Literal["quickstart"] = "quickstart") -> Lists: ...  # type: ignore[overload-overlap]
+@overload
+def example(name: Literal["cluster"]) -> Objects: ...  # type: ignore[overload-overlap]
+@overload
+def example(name: str) -> dict[str, Path]: ...
+def example(name: str = "quickstart") -> Lists | Objects | dict[str, Path]:
     """Paths of inputs that come with the package, by the names of the parameters that take them.
 
     Parameters
@@ -63,10 +87,20 @@ def example(name: str = "quickstart") -> dict[str, Path]:
     name : str
         ``"quickstart"``: nodes and pods; ``"cluster"``: objects and config.
 
+    Returns
+    -------
+    dict of str to Path
+
     Raises
     ------
     InputError
         ``unknown_name``.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> sorted(vg.example("cluster"))
+    ['config', 'objects']
     """
     if name not in _EXAMPLES:
         raise bad_value("unknown_name", "name", name, " or ".join(_EXAMPLES))

@@ -81,7 +81,8 @@ def _signature(numba: Any) -> Any:
 def _node_loop(numba: Any, score: Any) -> Any:
     carray = numba.carray
 
-    def loop(rows, request, before, after, width, gpus_before, gpus_after, scores):
+    def loop(rows: Any, request: Any, before: Any, after: Any, width: Any, gpus_before: Any, gpus_after: Any,
+             scores: Any) -> None:
         r = carray(request, 5)
         b = carray(before, (6, rows))
         a = carray(after, (6, rows))
@@ -99,7 +100,8 @@ def _node_loop(numba: Any, score: Any) -> Any:
 def _device_loop(numba: Any, score: Any) -> Any:
     carray = numba.carray
 
-    def loop(rows, request, before, after, width, gpus_before, gpus_after, scores):
+    def loop(rows: Any, request: Any, before: Any, after: Any, width: Any, gpus_before: Any, gpus_after: Any,
+             scores: Any) -> None:
         r = carray(request, 5)
         b = carray(before, (4, rows))
         a = carray(after, (4, rows))

@@ -16,7 +16,31 @@ Key = tuple[str, str, str]  # kind, namespace and name of an object
 
 
 class Share(NamedTuple):
-    """A part of a device that a container has."""
+    """A part of a device that a container has.
+
+    Attributes
+    ----------
+    container, device : int
+        Positions in the pod and on the node.
+    uuid : str
+        The device.
+    kind : str
+        What the part is: ``slice``, ``mig_instance``, ….
+    part : str
+        The part in words, as the command line says it.
+    memory_mib : int
+        Device memory, MiB.
+    cores : int
+        Compute, percent of the device.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> cluster = vg.Cluster.read(**vg.example("cluster"))
+    >>> share = cluster.place(vg.Pod(gpus=1, gpu_memory_mib=20480)).shares[0]
+    >>> share.container, share.kind, share.memory_mib
+    (0, 'slice', 20480)
+    """
 
     container: int
     device: int
@@ -35,13 +59,20 @@ class Pod:
     gpus : int
         Devices.
     gpu_memory_mib, gpu_memory_percent : int, optional
-        Device memory; neither: all of it.
+        Device memory, in MiB or in percent; neither: all of it.
     gpu_cores : int, optional
         Compute of a device, in percent; without it no limit.
     profile : str
         A MIG profile, ``"1g.10gb"``.
     cpu_milli, memory_mib : int
-        Of the host.
+        Of the host: thousandths of a processor, and MiB.
+
+    Raises
+    ------
+    TypeError
+        An amount that is no whole number.
+    InputError
+        One that is out of range, or memory in MiB and in percent.
 
     Examples
     --------
@@ -51,11 +82,19 @@ class Pod:
     """
 
     __slots__ = ("_amounts",)
+    gpus: int
+    gpu_memory_mib: int | None
+    gpu_memory_percent: int | None
+    gpu_cores: int | None
+    profile: str
+    cpu_milli: int
+    memory_mib: int
+    _amounts: dict[str, Any]
     _FIELDS = ("gpus", "gpu_memory_mib", "gpu_memory_percent", "gpu_cores", "profile", "cpu_milli", "memory_mib")
 
     def __init__(self, *, gpus: int = 0, gpu_memory_mib: int | None = None, gpu_memory_percent: int | None = None,
                  gpu_cores: int | None = None, profile: str = "", cpu_milli: int = 0, memory_mib: int = 0) -> None:
-        amounts = {"gpus": gpus, "gpu_memory_mib": gpu_memory_mib, "gpu_memory_percent": gpu_memory_percent,
+        amounts: dict[str, Any] = {"gpus": gpus, "gpu_memory_mib": gpu_memory_mib, "gpu_memory_percent": gpu_memory_percent,
                    "gpu_cores": gpu_cores, "profile": profile, "cpu_milli": cpu_milli, "memory_mib": memory_mib}
         for field, value in amounts.items():
             if field == "profile":
@@ -90,7 +129,29 @@ class Pod:
         return _pod_of, (self._amounts,)
 
     def manifest(self, dialect: str, name: str = "pod") -> dict[str, Any]:
-        """The pod as an object of Kubernetes, with the resources of a dialect."""
+        """The pod as an object of Kubernetes, with the resources of a dialect.
+
+        Parameters
+        ----------
+        dialect : {"hami", "volcano_vgpu", "nvidia"}
+            Whose resources name the devices.
+        name : str
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        InputError
+            The dialect has no resource for what the pod asks for.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> vg.Pod(gpus=1).manifest("hami")["spec"]["containers"][0]["resources"]["limits"]
+        {'nvidia.com/gpu': '1'}
+        """
         resources = self._resources(dialect)
         if self.cpu_milli:
             resources["cpu"] = f"{self.cpu_milli}m"
@@ -146,9 +207,28 @@ class NewPod(NamedTuple):
 
 
 class Placement:
-    """Where a pod runs. A value: it stays readable when the pod is gone."""
+    """Where a pod runs. It is true, and a value: it stays readable when the pod is gone.
+
+    Attributes
+    ----------
+    pod, node : str
+        Names.
+    score : float
+        What the policy gave the node.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> cluster = vg.Cluster.read(**vg.example("cluster"))
+    >>> if placed := cluster.place(vg.Pod(gpus=1, gpu_memory_mib=20480), name="mine"):
+    ...     print(placed.pod, placed.shares[0].memory_mib)
+    mine 20480
+    """
 
     __slots__ = ("pod", "node", "score", "_live", "_uid", "_made", "_shares", "_annotations", "__weakref__")
+    pod: str
+    node: str
+    score: float
 
     def __init__(self, pod: str, node: str, score: float, live: Any, uid: str) -> None:
         self.pod = pod
@@ -162,13 +242,30 @@ class Placement:
 
     @property
     def shares(self) -> tuple[Share, ...]:
-        """The parts of devices that its containers have."""
+        """The parts of devices that its containers have.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> cluster = vg.Cluster.read(**vg.example("cluster"))
+        >>> len(cluster.place(vg.Pod(gpus=1, gpu_memory_mib=1024)).shares)
+        1
+        """
         self._settle()
         return self._shares or ()
 
     @property
     def annotations(self) -> dict[str, str]:
-        """What the device plugins are told of it."""
+        """What the device plugins are told of it, as a copy.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> cluster = vg.Cluster.read(**vg.example("cluster"))
+        >>> placed = cluster.place(vg.Pod(gpus=1, gpu_memory_mib=1024))
+        >>> placed.node in placed.annotations.values()
+        True
+        """
         self._settle()
         return dict(self._annotations or {})
 
@@ -208,9 +305,32 @@ def _placement_of(pod: str, node: str, score: float, shares: tuple[Share, ...], 
 
 
 class Rejection:
-    """Why a pod fits nowhere. It is false."""
+    """Why a pod fits nowhere. It is false.
+
+    Attributes
+    ----------
+    pod : str
+        Its name.
+    reason : str
+        The reason that most nodes give, a name of ``known("reasons")``.
+    reasons : dict of str to int
+        How many nodes refuse for each reason.
+    message : str
+        The sentence that a scheduler would write.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> refused = vg.Cluster.read(**vg.example("cluster")).place(vg.Pod(gpus=64))
+    >>> bool(refused), sum(refused.reasons.values())
+    (False, 6)
+    """
 
     __slots__ = ("pod", "reason", "reasons", "message")
+    pod: str
+    reason: str
+    reasons: dict[str, int]
+    message: str
 
     def __init__(self, pod: str, reason: str, reasons: dict[str, int], message: str) -> None:
         self.pod = pod
@@ -249,6 +369,12 @@ def checked_name(name: Any) -> str:
     if not name or "/" in name or not name.isprintable():
         raise bad_value("malformed", "name", ascii(name)[1:-1], "a name without slashes and control characters", "place()")
     return name
+
+
+def pod_key(full_name: str) -> Key:
+    """Of a pod by its namespace and name."""
+    namespace, name = full_name.split("/", 1)
+    return "Pod", namespace, name
 
 
 def manifest_bytes(pod: Any) -> bytes:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vgpualloc._errors import StateError, bad_value, whole_number
 from vgpualloc._tables import Table
+
+if TYPE_CHECKING:
+    from vgpualloc.typing import NodeState, Queue, Request
 
 _FORMS = ("arrays", "rows", "numba")
 
@@ -31,6 +34,8 @@ class _Named:
 class Policy(_Named):
     """A policy in Python: subclass it and write ``score``. It works wherever the name of a built-in one does.
 
+    Whatever ``score`` raises ends the run and comes out unchanged.
+
     Attributes
     ----------
     name : str
@@ -43,10 +48,19 @@ class Policy(_Named):
     key : str
         Says what this policy is, for the cells that a sweep keeps in a folder; empty: they are not kept.
 
+    Raises
+    ------
+    InputError
+        From the run: a ``form`` that is not known, or a score that is no finite number, or not one for each candidate.
+    StateError
+        From the run: the object is in another run, or ``epoch`` has fallen.
+
     Notes
     -----
-    A score depends on its row alone: other candidates must not change it. ``device_score(request, before, after)``,
-    ``begin(typical)`` and ``arrived(request)`` may be written too, as docs/python.md says.
+    A score depends on its row alone: other candidates must not change it. Three more methods may be written.
+    ``device_score(request, before, after)`` says which device of a node, with ``before`` and ``after`` of
+    ``vgpualloc.typing.DeviceState``; without it ``score`` decides that too. ``begin(typical)`` gets the typical requests
+    as a Table: cpu_milli, gpus, gpu_milli, frequency. ``arrived(request)`` gets every pod before it is decided.
 
     Examples
     --------
@@ -62,18 +76,43 @@ class Policy(_Named):
     epoch: int = 0
     key: str = ""
 
-    def score(self, request: Any, before: Any, after: Any) -> Any:
-        """How good each candidate is, the highest wins: float64 of the candidates' number, or one number by form.
+    if TYPE_CHECKING:  # so that a staticmethod, as form "numba" has it, overrides it too
+        score: Callable[[Request, NodeState, NodeState], Any]
+    else:
 
-        Parameters
-        ----------
-        request : Request
-            ``id cpu_milli memory_mib gpus gpu_milli``; ``gpu_milli`` is over all its devices.
-        before, after : NodeState
-            The nodes without and with the pod: ``cpu_milli cpu_free_milli gpus gpus_idle used_milli free_milli``, int64
-            of shape (n,), and ``gpu_free_milli``, (n, g), by device, the largest first, -1 where there is none.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no method score(request, before, after)")
+        def score(self, request: Request, before: NodeState, after: NodeState) -> Any:
+            """How good each candidate is. The highest wins, then the node of the lowest rank, then the lowest device.
+
+            Parameters
+            ----------
+            request : Request
+                ``id cpu_milli memory_mib gpus gpu_milli``; ``gpu_milli`` is over all its devices.
+            before, after : NodeState
+                The nodes without and with the pod: ``cpu_milli cpu_free_milli gpus gpus_idle used_milli free_milli``, int64
+                of shape (n,), and ``gpu_free_milli``, (n, g), by device, the largest first, -1 where there is none. Whole
+                numbers of one node in the forms ``"rows"`` and ``"numba"``.
+
+            Returns
+            -------
+            float64 (n,) or float
+                A score for each candidate; one number in the forms ``"rows"`` and ``"numba"``.
+
+            Raises
+            ------
+            NotImplementedError
+                The class has no ``score``.
+
+            Examples
+            --------
+            >>> import vgpualloc as vg
+            >>> class FewestIdle(vg.Policy):
+            ...     form = "rows"
+            ...     def score(self, request, before, after):
+            ...         return -after.gpus_idle
+            >>> vg.simulate(**vg.example("quickstart"), policy=FewestIdle()).summary["config"]["policy"]
+            'py:fewest_idle'
+            """
+            raise NotImplementedError(f"{type(self).__name__} has no method score(request, before, after)")
 
     @property
     def _device_score(self) -> Any:
@@ -91,7 +130,7 @@ class Policy(_Named):
         names = ("cpu_milli", "gpus", "gpu_milli", "frequency")
         return lambda rows: begin(Table.of({name: [row[i] for row in rows] for i, name in enumerate(names)}))
 
-    _parts = None
+    _parts: tuple[tuple[float, str | Policy], ...] | None = None
 
     def _compiled(self) -> Any:
         from vgpualloc._numba import compiled
@@ -109,7 +148,7 @@ class _Weighted(Policy):
 
     @property
     def _label(self) -> str:
-        return "weighted:" + ",".join(f"{_name_of(part)}={weight:g}" for weight, part in self._parts)
+        return "weighted:" + ",".join(f"{_name_of(part)}={weight:g}" for weight, part in self._parts or ())
 
 
 def _key_of(part: str | Policy) -> str:
@@ -127,6 +166,17 @@ def weighted(*parts: tuple[float, str | Policy]) -> Policy:
     ----------
     parts : pairs of a weight and a policy
         Finite weights, not all 0. Policies that draw or look at positions have no place in a sum.
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    TypeError
+        A part that is no pair of a number and a policy.
+    InputError
+        A weight that is not finite, or weights that are all 0. Names that are not known: from the run.
 
     Examples
     --------
@@ -160,11 +210,28 @@ class Discipline(_Named):
         What outputs show, as ``py:NAME``; empty: the class's name in snake_case.
     keeps_waiting : bool
         False: a job that ``schedule`` does not start in the instant of its arrival is given up.
+
+    Raises
+    ------
+    InputError
+        From the run: a policy that it does not go with, as ``"compat:volcano"``, which has a queue of its own.
+    StateError
+        From the run: the object is in another run.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> class ShortestFirst(vg.Discipline):
+    ...     def schedule(self, queue):
+    ...         for job in sorted(queue.waiting, key=lambda job: (job.estimate_s, job.id)):
+    ...             queue.start(job)
+    >>> vg.simulate(**vg.example("quickstart"), departures=True, discipline=ShortestFirst()).summary["config"]["discipline"]
+    'py:shortest_first'
     """
 
     keeps_waiting: bool = True
 
-    def schedule(self, queue: Any) -> None:
+    def schedule(self, queue: Queue) -> None:
         """Starts what is to start now. Called at the end of every instant in which something happened and a job waits.
 
         Parameters
@@ -173,6 +240,24 @@ class Discipline(_Named):
             ``now`` in seconds; ``waiting`` and ``running``, lists of jobs by arrival; ``start(job)`` is False where it
             does not fit, or its queue has no quota; ``give_up(job)``; ``preempt(job)`` stops one that runs. A job has
             ``id arrival_s start_s estimate_s priority gpus pods queue``. Jobs that fit no empty cluster are not there.
+
+        Raises
+        ------
+        NotImplementedError
+            The class has no ``schedule``.
+        StateError
+            From a queue that is used after ``schedule`` has returned, or a job that does not wait, or does not run.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> class Patient(vg.Discipline):
+        ...     def schedule(self, queue):
+        ...         if not queue.start(queue.waiting[0]) and queue.now - queue.waiting[0].arrival_s > 3600:
+        ...             queue.give_up(queue.waiting[0])
+        >>> r = vg.simulate(**vg.example("quickstart"), departures=True, discipline=Patient())
+        >>> r.summary["config"]["discipline"]
+        'py:patient'
         """
         raise NotImplementedError(f"{type(self).__name__} has no method schedule(queue)")
 
@@ -181,7 +266,7 @@ def is_policy(value: Any) -> bool:
     return isinstance(value, Policy)
 
 
-def _checked(key: str, value: Any, kind: type) -> None:
+def _checked(key: str, value: Any, kind: type[_Named]) -> None:
     if isinstance(value, type) and issubclass(value, _Named):
         raise TypeError(f"{key}: expected an object, {value.__name__}(), not its class")
     if not isinstance(value, kind):

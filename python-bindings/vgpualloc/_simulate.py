@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import difflib
 import html
-import inspect
 import json
 import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from vgpualloc import _core
 from vgpualloc._errors import StateError
@@ -20,42 +19,8 @@ from vgpualloc._known import options as option_table
 from vgpualloc._policies import checked_discipline, checked_policy, in_run
 from vgpualloc._tables import Table
 
-
-def simulate(nodes: Any = None, pods: Any = None, *, scenario: Any = None, baseline: Mapping[str, Any] | None = None,
-             bound: bool = False, progress: Any = None, **options: Any) -> Result:
-    """Replays pods on nodes under a policy.
-
-    Parameters
-    ----------
-    nodes, pods : path, bytes or table
-        The lists: a path (``str`` or a path object), the content (``bytes``), or columns (a DataFrame of pandas or
-        polars, an Arrow table, a dictionary of arrays).
-    scenario : path or bytes, optional
-        A scenario file. Keywords win over it.
-    baseline : mapping, optional
-        Keys in which a second run differs that the first one is compared with.
-    bound : bool
-        Also say how much any policy could have served, at most.
-    progress : bool or callable, optional
-        A callable gets ``(done, total)`` now and then. True: a bar of tqdm; None: the same where somebody looks.
-    **options
-        The keys of ``vgpualloc.known("options")``. Those that name inputs take what ``nodes`` takes.
-
-    Returns
-    -------
-    Result
-
-    Raises
-    ------
-    TypeError
-        A keyword that is not known.
-    InputError
-        A value, a list or a combination that is refused; the sentence is that of ``vgpusim run``.
-    OSError
-        A file that cannot be read.
-    """
-    return run({"nodes": nodes, "pods": pods, **options}, scenario=scenario, baseline=baseline, bound=bound,
-               progress=progress)
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def run(options: dict[str, Any], *, scenario: Any = None, baseline: Mapping[str, Any] | None = None, bound: bool = False,
@@ -182,7 +147,15 @@ def _is_watched() -> bool:
 
 
 class Html(str):
-    """A page that a notebook shows in a frame of its own."""
+    """A page that a notebook shows in a frame of its own. It is a ``str``.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> page = vg.simulate(**vg.example("quickstart")).report()
+    >>> "<html" in page, page._repr_html_().startswith("<iframe sandbox=")
+    (True, True)
+    """
 
     def _repr_html_(self) -> str:
         return (f'<iframe sandbox="allow-scripts" style="width:100%;height:720px;border:0" '
@@ -215,49 +188,132 @@ def _result_of(answers: dict[str, Any], tables: dict[str, Table]) -> Result:
 
 
 class Result:
-    """A finished simulation. ``str()`` is what ``vgpusim run`` prints, but for paths."""
+    """A finished simulation. ``str()`` is what ``vgpusim run`` prints, but for paths.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> r = vg.simulate(**vg.example("quickstart"), policy="fgd", seed=77)
+    >>> print(str(r).splitlines()[0])
+    policy         fgd
+    """
 
     __slots__ = ("_outcome", "__dict__", "__weakref__")  # one that no other class has: __class__ cannot be set
 
-    def __init__(self, outcome: _core.Outcome) -> None:
-        self._outcome = outcome
+    def __init__(self, outcome: _core.Outcome | _Unpickled) -> None:
+        self._outcome = cast("_core.Outcome", outcome)
         self._pods: Table | None = None
         self._timeseries: Table | None = None
+        self._summary: bytes | None = None  # read once, as its timing is that of the process
 
     @property
     def summary(self) -> dict[str, Any]:
-        """``summary.json``, as a copy."""
-        return json.loads(self._outcome.summary_json())
+        """The content of ``summary.json``, as a copy. Units are in the names of keys.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> r = vg.simulate(**vg.example("quickstart"))
+        >>> r.summary["pods"]["placed"] == int(r.pods["placed"].sum())
+        True
+        """
+        if self._summary is None:
+            self._summary = self._outcome.summary_json()
+        content: dict[str, Any] = json.loads(self._summary)
+        return content
 
     @property
     def pods(self) -> Table:
-        """A row per arrival: the columns of ``pods.csv``."""
+        """A row per arrival: the columns of ``pods.csv``.
+
+        Numbers are views without a copy; times are in seconds, NaN where nothing happened; ``reason`` is ``""`` where
+        the pod was placed.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> vg.simulate(**vg.example("quickstart")).pods.columns[:5]
+        ['order', 'name', 'node', 'gpus', 'placed']
+        """
         if self._pods is None:
             self._pods = Table._over(self._outcome.pods())
         return self._pods
 
     @property
     def timeseries(self) -> Table:
-        """A row per sample: the columns of ``timeseries.csv``."""
+        """A row per sample: the columns of ``timeseries.csv``.
+
+        ``_milli`` are thousandths of a GPU, ``time`` is in seconds.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> allocated = vg.simulate(**vg.example("quickstart")).timeseries["allocated_milli"]
+        >>> allocated.dtype.name, allocated.flags.writeable, allocated.flags.owndata
+        ('int64', False, False)
+        """
         if self._timeseries is None:
             self._timeseries = Table._over(self._outcome.timeseries())
         return self._timeseries
 
     @property
     def warnings(self) -> list[str]:
-        """What the inputs have that is odd, in sentences."""
+        """What the inputs have that is odd, in sentences.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> vg.simulate(**vg.example("quickstart")).warnings
+        []
+        """
         return self._outcome.warnings()
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Writes what ``vgpusim run --out`` writes, byte for byte: all files or none. Returns their paths."""
+        """Writes what ``vgpusim run --out`` writes, byte for byte: all files or none.
+
+        Parameters
+        ----------
+        folder : path
+            It is made where it is not there.
+
+        Returns
+        -------
+        list of Path
+            The files.
+
+        Raises
+        ------
+        OSError
+            A file cannot be written.
+        InputError
+            An input lies where a file would be written.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sorted(path.name for path in vg.simulate(**vg.example("quickstart")).write(folder))
+        ['pods.csv', 'report.html', 'summary.json', 'timeseries.csv']
+        """
         folder = Path(checked_path("folder", folder))
         return [folder / name for name in self._outcome.write(os.fspath(folder))]
 
     def report(self) -> Html:
-        """The page ``report.html``; a notebook shows it."""
+        """The page ``report.html``; a notebook shows it.
+
+        Returns
+        -------
+        Html
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> "</html>" in vg.simulate(**vg.example("quickstart")).report()
+        True
+        """
         return Html(dict(self._outcome.files())["report.html"].decode())
 
-    def plot(self, what: str = "allocation", *, ax: Any = None, **line: Any) -> Any:
+    def plot(self, what: str = "allocation", *, ax: Axes | None = None, **line: Any) -> Axes:
         """Draws what the run was.
 
         Parameters
@@ -273,10 +329,25 @@ class Result:
         Returns
         -------
         matplotlib.axes.Axes
+
+        Raises
+        ------
+        InputError
+            ``what`` is not known.
+        ImportError
+            There is no matplotlib: ``pip install vgpualloc[plot]``.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> ax = vg.simulate(**vg.example("quickstart")).plot("allocation")
+        >>> ax.get_ylabel()
+        '% of all GPUs'
         """
         from vgpualloc._plots import plot_result
 
-        return plot_result(self, what, ax, line)
+        axes: Axes = plot_result(self, what, ax, line)
+        return axes
 
     def __reduce__(self) -> Any:
         of = self._outcome
@@ -295,29 +366,3 @@ class Result:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
-
-
-def _signature() -> inspect.Signature:
-    """The parameters of simulate() with the defaults of the option table."""
-    own = inspect.signature(simulate).parameters
-    parameters = [own["nodes"], own["pods"]]
-    for key, option in option_table().items():
-        if key in own:
-            continue
-        parameters.append(inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=_default_of(option)))
-    parameters += [own[name] for name in ("scenario", "baseline", "bound", "progress")]
-    return inspect.Signature(parameters, return_annotation=Result)
-
-
-def _default_of(option: Mapping[str, str]) -> Any:
-    text, kind = option["default"], option["type"]
-    if kind == "true or false":
-        return text == "true"
-    if kind == "whole number":
-        return int(text)
-    if kind == "real number":
-        return float(text)
-    return None if kind == "input" else text
-
-
-simulate.__signature__ = _signature()

@@ -18,7 +18,7 @@ from typing import Any
 
 from vgpualloc import _core
 from vgpualloc._errors import Error, bad_value, whole_number
-from vgpualloc._inputs import named_input
+from vgpualloc._inputs import columns_of, named_input
 from vgpualloc._known import options as option_table
 from vgpualloc._policies import Discipline, Policy
 from vgpualloc._simulate import Result, _teller, check_keys, named_options, run
@@ -31,45 +31,12 @@ _APART = ("scenario", "baseline", "bound")
 _TIMES = 200
 
 
-def sweep(grid: Any, *, executor: Any = "local", workers: int | None = None, cache: Any = None, keep: str = "curves",
-          on_error: str = "keep", progress: Any = None, **fixed: Any) -> Sweep:
-    """Runs ``simulate()`` for every cell of a grid.
-
-    Parameters
-    ----------
-    grid : mapping, sequence of mappings, or path or bytes
-        Keys of ``simulate()`` with the values that each takes: every combination is a cell, the last key fastest. Or
-        the cells themselves. Or a study's scenario file. ``nodes`` and ``pods`` in it are labels with their inputs,
-        ``{label: input}``.
-    executor : {"local", "ray", "dask"} or distributed.Client
-        Where cells run: threads of this process, or workers of a cluster.
-    workers : int, optional
-        How many at once; by default as many as there are processors.
-    cache : path, optional
-        A folder of finished cells. A cell that is in it is not run again, whoever ran it.
-    keep : {"figures", "curves", "all"}
-        What is kept of a run: figures; also curves; also a ``Result`` each.
-    on_error : {"keep", "raise"}
-        What becomes of a cell that fails: a row with its error, or an exception that ends the sweep.
-    progress : bool or callable, optional
-        As in ``simulate()``, in cells.
-    **fixed
-        Keys of ``simulate()`` that all cells have.
-
-    Returns
-    -------
-    Sweep
-
-    Examples
-    --------
-    >>> import vgpualloc as vg
-    >>> s = vg.sweep({"policy": ["fgd", "best_fit"], "seed": range(3)}, **vg.example("quickstart"))
-    >>> len(s.table), sorted(set(s.table["policy"]))
-    (6, ['best_fit', 'fgd'])
-    """
-    for name, value, known in (("keep", keep, _KEEPS), ("on_error", on_error, ("keep", "raise"))):
-        if value not in known:
-            raise bad_value("unknown_name", name, value, f"one of {', '.join(known)}")
+def run_sweep(grid: Any, fixed: dict[str, Any], *, executor: Any, workers: int | None, cache: Any, keep: str, on_error: str,
+              progress: Any) -> Sweep:
+    """sweep(), with what all cells have as a dictionary."""
+    for name, value, words in (("keep", keep, _KEEPS), ("on_error", on_error, ("keep", "raise"))):
+        if value not in words:
+            raise bad_value("unknown_name", name, value, f"one of {', '.join(words)}")
     if workers is not None:
         workers = whole_number("sweep()", "workers", workers, 1)
     keys, cells = _cells_of(grid, fixed)
@@ -77,7 +44,7 @@ def sweep(grid: Any, *, executor: Any = "local", workers: int | None = None, cac
     jobs = [_Job(number, labels, options, shared, keep) for number, (labels, options) in enumerate(cells)]
     store = _Store(cache, jobs) if cache is not None else None
     finished: dict[int, dict[str, Any]] = {}
-    waiting = []
+    waiting: list[_Job] = []
     for job in jobs:
         known = store.lookup(job) if store else None
         if known is None:
@@ -200,8 +167,7 @@ class _Inputs:
             return _core.checksum_of_file(os.fspath(value))
         if isinstance(value, (bytes, bytearray, memoryview)):
             return hashlib.sha256(value).hexdigest()
-        _, named = named_input("table", value)
-        return named[0][1].sha256()
+        return columns_of("<table>", value).sha256()
 
 
 class _Job:
@@ -222,8 +188,8 @@ class _Job:
         """A SHA-256 over the version, the inputs and the options; empty where a policy has no key."""
         table = option_table()
         texts = [f"vgpualloc {_core.version}", f"keep {self.keep}"]
-        inputs = {}
-        plain = {}
+        inputs: dict[str, Any] = {}
+        plain: dict[str, Any] = {}
         for key, value in self.options.items():
             if isinstance(value, (Policy, Discipline)):
                 own = getattr(value, "key", "")
@@ -258,8 +224,8 @@ def run_cell(options: Mapping[str, Any], keep: str, stop: Any = None) -> dict[st
         settings = dict(options)
         apart = {key: settings.pop(key) for key in _APART if key in settings}
         result = run(settings, **apart, progress=False, stop=stop)
-        outcome = {"figures": _figures(result), "curve": _curve(result) if keep != "figures" else None,
-                   "result": result if keep == "all" else None, "error": None}
+        outcome: dict[str, Any] = {"figures": _figures(result), "curve": _curve(result) if keep != "figures" else None,
+                                   "result": result if keep == "all" else None, "error": None}
     except (Error, OSError, TypeError) as failure:
         outcome = {"figures": None, "curve": None, "result": None, "error": failure}
     outcome["seconds"] = time.perf_counter() - begin
@@ -360,7 +326,7 @@ class _Store:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._addresses = {job.number: job.address() for job in jobs}
         if not all(self._addresses.values()):
-            warnings.warn("cells of policies without a key are run and not kept in the folder", stacklevel=3)
+            warnings.warn("cells of policies without a key are run and not kept in the folder", stacklevel=4)
 
     def _path(self, job: _Job) -> Path | None:
         address = self._addresses[job.number]

@@ -11,6 +11,8 @@ from vgpualloc._errors import bad_value
 from vgpualloc._tables import Table, table_of_columns
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from vgpualloc._simulate import Result
 
 #: Of compared measures: whether more is better. The figures of a cell that differences() tells of.
@@ -32,6 +34,12 @@ class Sweep:
         The rows of cells that failed.
     results : dict of str to Result
         By cell, of a sweep with ``keep="all"``.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> vg.sweep({"policy": ["fgd", "best_fit"], "seed": range(3)}, **vg.example("quickstart"))
+    Sweep(6 cells: 2 policy × 3 seed; 0 failed)
     """
 
     def __init__(self, keys: list[str], table: Table, curves: Table, results: dict[str, Result]) -> None:
@@ -42,7 +50,14 @@ class Sweep:
 
     @property
     def errors(self) -> Table:
-        """A row for each cell that failed: cell, the grid's keys, error."""
+        """A row for each cell that failed: cell, the grid's keys, error.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> vg.sweep({"policy": ["fgd", "worst"]}, **vg.example("quickstart")).errors["cell"].tolist()
+        ['policy=worst']
+        """
         rows = [row for row in self.table.to_dict() if row["error"]]
         return table_of_columns({name: [row[name] for row in rows] for name in ("cell", *self._keys, "error")})
 
@@ -52,10 +67,27 @@ class Sweep:
     def mean(self, by: str | Sequence[str] = "policy") -> Table:
         """Mean and standard deviation of every figure over the cells that are alike in these keys.
 
+        Parameters
+        ----------
+        by : str or sequence of str
+            Keys of the grid.
+
         Returns
         -------
         Table
-            The keys, measure, mean, sd (of a sample; NaN of one cell), n.
+            The keys, measure, mean, sd (of a sample; NaN of one cell), n. In the unit that the measure's name ends in.
+
+        Raises
+        ------
+        InputError
+            A key that is not the grid's.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> s = vg.sweep({"policy": ["fgd"], "seed": range(3)}, **vg.example("quickstart"))
+        >>> s.mean().to_dict()[0]["measure"], s.mean().columns
+        ('arrived', ['policy', 'measure', 'mean', 'sd', 'n'])
         """
         by = [by] if isinstance(by, str) else list(by)
         groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -84,11 +116,30 @@ class Sweep:
     def differences(self, of: str = "policy", *, against: Any) -> Table:
         """How values of a key differ from one of them, seed by seed, with 95 % confidence intervals (Student's t).
 
+        Parameters
+        ----------
+        of : str
+            A key of the grid.
+        against : object
+            The value of it that the others are compared with.
+
         Returns
         -------
         Table
             measure, the other keys but the seed, of, against, mean, low_95, high_95, seeds_matter, shown (``better``,
-            ``worse``, ``no difference``).
+            ``worse``, ``no difference``). Differences are in the unit that the measure's name ends in.
+
+        Raises
+        ------
+        InputError
+            A key that is not the grid's, or a value that is not its.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> s = vg.sweep({"policy": ["fgd", "best_fit"], "seed": range(3)}, **vg.example("quickstart"))
+        >>> s.differences(against="fgd").columns
+        ['measure', 'policy', 'against', 'mean', 'low_95', 'high_95', 'seeds_matter', 'shown']
         """
         rows = self._rows([of])
         if against not in {row[of] for row in rows}:
@@ -120,7 +171,7 @@ class Sweep:
                     columns[name].append(cell)
         return table_of_columns(columns)
 
-    def plot(self, what: str = "allocation", *, by: str = "policy", ax: Any = None) -> Any:
+    def plot(self, what: str = "allocation", *, by: str = "policy", ax: Axes | None = None) -> Axes:
         """A curve for each value of a key, the mean over all else, with a band of one standard deviation.
 
         Parameters
@@ -133,10 +184,25 @@ class Sweep:
         Returns
         -------
         matplotlib.axes.Axes
+
+        Raises
+        ------
+        InputError
+            A word or a key that is not known, or a measure that the sweep does not have.
+        ImportError
+            There is no matplotlib: ``pip install vgpualloc[plot]``.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> s = vg.sweep({"policy": ["fgd", "best_fit"], "seed": range(2)}, **vg.example("quickstart"))
+        >>> [line.get_label() for line in s.plot("allocation").get_lines()]
+        ['fgd', 'best_fit']
         """
         from vgpualloc._plots import plot_sweep
 
-        return plot_sweep(self, what, by, ax)
+        axes: Axes = plot_sweep(self, what, by, ax)
+        return axes
 
     def __repr__(self) -> str:
         sizes = [f"{len(set(self.table[key].tolist()))} {key}" for key in self._keys]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vgpualloc import _core
 from vgpualloc._errors import whole_number
 
 if TYPE_CHECKING:
-    import numpy as np
+    import numpy.typing as npt
+    import pandas
+    import polars
+    import pyarrow
 
 _SHOWN_ROWS = 5
 
@@ -19,9 +23,17 @@ _SHOWN_ROWS = 5
 class Table:
     """Named columns of equal length that never change.
 
-    ``table["node"]`` is a read-only array: ``int64``, ``float64`` (NaN where nothing is known) or ``bool`` without a
-    copy, or text as objects of ``str``. ``pandas.DataFrame``, ``polars.DataFrame`` and ``pyarrow.table`` take a Table
-    as it is, by the Arrow PyCapsule protocol.
+    ``table["node"]`` is a read-only array of shape (rows,): ``int64``, ``float64`` (NaN where nothing is known) or
+    ``bool`` without a copy, or text as objects of ``str``. Names end in the unit: ``_milli`` thousandths, ``_s``
+    seconds, ``_mib`` MiB, ``_ratio`` from 0 to 1. ``pandas.DataFrame``, ``polars.DataFrame`` and ``pyarrow.table`` take
+    a Table as it is, by the Arrow PyCapsule protocol.
+
+    Raises
+    ------
+    KeyError
+        ``table[name]`` of a column that is not there; the columns are listed.
+    TypeError
+        A Table that is made by its class and not by ``Table.of()``.
 
     Examples
     --------
@@ -34,6 +46,9 @@ class Table:
     """
 
     __slots__ = ("_frame", "_names", "_texts")
+    _frame: _core.Frame
+    _names: dict[str, int]
+    _texts: dict[str, npt.NDArray[Any]]
 
     def __init__(self) -> None:
         raise TypeError("a Table comes from a result, or from Table.of()")
@@ -47,13 +62,28 @@ class Table:
         return table
 
     @classmethod
-    def of(cls, columns: dict[str, Iterable[Any]]) -> Table:
+    def of(cls, columns: Mapping[str, Iterable[Any]]) -> Table:
         """A table of lists; the values of each are all bool, whole numbers, numbers or text, or None.
+
+        Parameters
+        ----------
+        columns : mapping of str to iterable
+            The values of each column.
 
         Raises
         ------
         ValueError
             The lists are not of equal length.
+        TypeError
+            Values of several kinds in one list, or of another kind.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> print(vg.Table.of({"node": ["a", "b"], "load_ratio": [0.5, None]}))
+        node  load_ratio
+        a     0.5
+        b     nan
         """
         if not isinstance(columns, Mapping):
             raise TypeError(f"columns: expected lists by name, not {type(columns).__name__}")
@@ -65,24 +95,38 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """The names, in order."""
+        """The names, in order.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> vg.Table.of({"node": ["a"], "gpus": [4]}).columns
+        ['node', 'gpus']
+        """
         return list(self._names)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Rows and columns.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> vg.Table.of({"node": ["a", "b"]}).shape
+        (2, 1)
+        """
         return len(self), len(self._names)
 
     def __len__(self) -> int:
         return self._frame.rows()
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
         if name not in self._names:
             raise KeyError(f"{name!r}; the columns are {', '.join(self._names)}")
         position = self._names[name]
@@ -91,15 +135,31 @@ class Table:
         if name not in self._texts:
             import numpy as np
 
-            dictionary = np.empty(len(words := self._frame.dictionary(position)), dtype=object)
+            dictionary: npt.NDArray[Any] = np.empty(len(words := self._frame.dictionary(position)), dtype=np.object_)
             dictionary[:] = words
-            texts = dictionary[self._frame.array(position)] if len(dictionary) else np.empty(0, dtype=object)
+            texts = dictionary[self._frame.array(position)] if len(dictionary) else np.empty(0, dtype=np.object_)
             texts.flags.writeable = False
             self._texts[name] = texts.view()  # whose flag cannot be set again
         return self._texts[name]
 
     def head(self, n: int = 10) -> Table:
-        """The first rows."""
+        """The first rows.
+
+        Parameters
+        ----------
+        n : int
+            How many, at most.
+
+        Returns
+        -------
+        Table
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> vg.Table.of({"gpus": [4, 8, 2]}).head(2)["gpus"].tolist()
+        [4, 8]
+        """
         return self._rows(range(min(whole_number("head()", "n", n), len(self))))
 
     def _rows(self, rows: range) -> Table:
@@ -107,19 +167,50 @@ class Table:
         return Table.of({name: self[name][part].tolist() for name in self._names})
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """The rows, each as a dictionary."""
+        """The rows, each as a dictionary.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> vg.Table.of({"node": ["a", "b"], "gpus": [4, 8]}).to_dict()
+        [{'node': 'a', 'gpus': 4}, {'node': 'b', 'gpus': 8}]
+        """
         lists = [self[name].tolist() for name in self._names]
         return [dict(zip(self._names, row)) for row in zip(*lists)]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._frame.arrow_stream()
 
-    def to_arrow(self):
-        """A ``pyarrow.Table``; text is dictionaries."""
+    def to_arrow(self) -> pyarrow.Table:
+        """A ``pyarrow.Table``; text is dictionaries.
+
+        Raises
+        ------
+        ImportError
+            There is no pyarrow: ``pip install vgpualloc[frames]``.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> vg.Table.of({"gpus": [4, 8]}).to_arrow().num_rows
+        2
+        """
         return _needed("pyarrow", "to_arrow()", "frames").table(self)
 
-    def to_pandas(self):
-        """A ``pandas.DataFrame``; text is categorical where pyarrow is installed, else objects."""
+    def to_pandas(self) -> pandas.DataFrame:
+        """A ``pandas.DataFrame``; text is categorical.
+
+        Raises
+        ------
+        ImportError
+            There is no pandas: ``pip install vgpualloc[frames]``.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> vg.Table.of({"gpus": [4, 8]}).to_pandas().shape
+        (2, 1)
+        """
         pandas = _needed("pandas", "to_pandas()", "frames")
         return pandas.DataFrame({name: self._for_pandas(pandas, name) for name in self._names})
 
@@ -129,12 +220,46 @@ class Table:
             return self._frame.array(position)
         return pandas.Categorical.from_codes(self._frame.array(position), categories=self._frame.dictionary(position))
 
-    def to_polars(self):
-        """A ``polars.DataFrame``."""
-        return _needed("polars", "to_polars()", "frames").DataFrame(self)
+    def to_polars(self) -> polars.DataFrame:
+        """A ``polars.DataFrame``; text is categorical.
 
-    def to_parquet(self, path) -> None:
-        """Writes a Parquet file, by pyarrow."""
+        Raises
+        ------
+        ImportError
+            There is no polars.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> vg.Table.of({"gpus": [4, 8]}).to_polars().height
+        2
+        """
+        frame: polars.DataFrame = _needed("polars", "to_polars()", "frames").DataFrame(self)
+        return frame
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes a Parquet file, by pyarrow.
+
+        Parameters
+        ----------
+        path : path
+
+        Raises
+        ------
+        ImportError
+            There is no pyarrow: ``pip install vgpualloc[frames]``.
+        OSError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg, tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "pods.parquet"
+        ...     vg.Table.of({"gpus": [4, 8]}).to_parquet(path)
+        ...     path.stat().st_size > 0
+        True
+        """
         _needed("pyarrow.parquet", "to_parquet()", "frames").write_table(self.to_arrow(), path)
 
     def __repr__(self) -> str:
@@ -163,7 +288,7 @@ class Table:
                        for row in self._shown_rows())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _table_of, ([(name, self._frame.kind(i), self[name].tolist()) for name, i in self._names.items()],)
 
     def __eq__(self, other: object) -> bool:
@@ -171,15 +296,15 @@ class Table:
             return NotImplemented
         return self.columns == other.columns and all(_same(self[name], other[name]) for name in self._names)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
-def table_of_columns(columns: dict[str, list[Any]]) -> Table:
+def table_of_columns(columns: Mapping[str, list[Any]]) -> Table:
     """A table of lists, where values of several kinds in one become JSON text."""
     return Table.of({name: _column(values) for name, values in columns.items()})
 
 
-def table_of_rows(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Table:
+def table_of_rows(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Table:
     """A table of tuples."""
     return table_of_columns({name: [row[i] for row in rows] for i, name in enumerate(names)})
 
@@ -191,7 +316,7 @@ def _column(cells: list[Any]) -> list[Any]:
     return [None if cell is None else cell if isinstance(cell, str) else json.dumps(cell) for cell in cells]
 
 
-def _same(left: np.ndarray, right: np.ndarray) -> bool:
+def _same(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> bool:
     import numpy as np
 
     return left.dtype == right.dtype and np.array_equal(left, right, equal_nan=left.dtype == np.float64)

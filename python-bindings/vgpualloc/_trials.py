@@ -26,7 +26,22 @@ class Scope(NamedTuple):
 
 
 class Trial:
-    """What is done while it is open is undone at its end, unless ``keep()`` is called."""
+    """What is done while it is open is undone at its end, unless ``keep()`` is called.
+
+    Raises
+    ------
+    StateError
+        It is entered twice, or trials end in another order than the reverse of their beginnings.
+
+    Examples
+    --------
+    >>> import vgpualloc as vg
+    >>> cluster = vg.Cluster.read(**vg.example("cluster"))
+    >>> with cluster.trial():
+    ...     cluster.remove_node("core-0")
+    >>> "core-0" in cluster.nodes["node"]
+    True
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -44,7 +59,23 @@ class Trial:
         return self
 
     def keep(self) -> None:
-        """What was done stays, as far as outer trials keep it."""
+        """What was done stays, as far as outer trials keep it.
+
+        Raises
+        ------
+        StateError
+            The trial is not open.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> cluster = vg.Cluster.read(**vg.example("cluster"))
+        >>> with cluster.trial() as trial:
+        ...     cluster.remove_node("core-0")
+        ...     trial.keep()
+        >>> "core-0" in cluster.nodes["node"]
+        False
+        """
         if self._state != "open":
             raise StateError("the trial is not open", code="state")
         self._is_kept = True

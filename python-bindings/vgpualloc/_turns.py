@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import types
-from typing import Any
+from typing import Any, TypeVar
 
 from vgpualloc._errors import StateError
 from vgpualloc._trials import undo_abandoned
 
+T = TypeVar("T")
 _SHOWN = ("__repr__", "_repr_html_")
 
 
-def in_turn(kind: type) -> type:
+def in_turn(kind: type[T]) -> type[T]:
     """Makes the public methods and properties of a class wait for each other.
 
     Objects of it have ``_lock``, ``_is_deciding`` and ``_trials``.
@@ -40,7 +41,7 @@ def _waiting(function: Any) -> Any:
     wrapped = types.FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)
     for name in ("__module__", "__qualname__", "__doc__", "__annotations__"):
         setattr(wrapped, name, getattr(function, name))
-    wrapped.__wrapped__ = function
+    setattr(wrapped, "__wrapped__", function)
     return wrapped
 
 

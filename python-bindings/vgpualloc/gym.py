@@ -6,21 +6,29 @@ Importing it registers ``vgpualloc/Place-v0``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vgpualloc import _core
 from vgpualloc._errors import bad_value
 from vgpualloc._simulate import Result, named_options
 from vgpualloc._tables import _needed
 
-gymnasium = _needed("gymnasium", "vgpualloc.gym", "gym")
+if TYPE_CHECKING:
+    import gymnasium
+
+    from vgpualloc.typing import Source
+else:
+    gymnasium = _needed("gymnasium", "vgpualloc.gym", "gym")
+
+Observation = dict[str, npt.NDArray[np.float32]]
 
 _FIELDS = ("cpu_milli", "cpu_free_milli", "gpus", "gpus_idle", "used_milli", "free_milli")
 
 
-class PlaceEnv(gymnasium.Env):
+class PlaceEnv(gymnasium.Env[Observation, Any]):
     """Every step places one job; the cluster, the arrivals and what is measured are those of ``simulate()``.
 
     Parameters
@@ -46,6 +54,13 @@ class PlaceEnv(gymnasium.Env):
         ``nodes``: float32 (n, 6), of ``cpu_milli cpu_free_milli gpus gpus_idle used_milli free_milli``, each over the
         largest node's total.
 
+    Raises
+    ------
+    TypeError
+        A keyword that is not known, or ``policy`` or ``discipline``.
+    InputError
+        A reward that is not known, and what ``simulate()`` raises.
+
     Notes
     -----
     ``info`` has ``action_mask`` (int8, n + 1), ``time_s``, ``pod`` and ``illegal``: an action that does not fit counts
@@ -60,10 +75,10 @@ class PlaceEnv(gymnasium.Env):
     True
     """
 
-    metadata = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}
 
-    def __init__(self, nodes: Any = None, pods: Any = None, *,
-                 reward: str | Callable[[Mapping[str, Any], Mapping[str, Any]], float] = "accepted",
+    def __init__(self, nodes: Source | None = None, pods: Source | None = None, *,
+                 reward: str | Callable[[Observation, Observation], float] = "accepted",
                  device_policy: str = "fgd", **options: Any) -> None:
         if not callable(reward) and reward not in ("accepted", "served"):
             raise bad_value("unknown_name", "reward", reward, '"accepted", "served" or a function')
@@ -80,18 +95,40 @@ class PlaceEnv(gymnasium.Env):
                                        gpu_milli.max(), gpu_milli.max()], 1).astype(np.float64)
         self._request_scale = np.ones(5)
         self.action_space = gymnasium.spaces.Discrete(len(self.nodes) + 1)
-        self.observation_space = gymnasium.spaces.Dict({
+        spaces: dict[str, gymnasium.Space[Any]] = {
             "request": gymnasium.spaces.Box(0.0, 1.0, (5,), np.float32),
-            "nodes": gymnasium.spaces.Box(0.0, 1.0, (len(self.nodes), len(_FIELDS)), np.float32)})
+            "nodes": gymnasium.spaces.Box(0.0, 1.0, (len(self.nodes), len(_FIELDS)), np.float32)}
+        self.observation_space: gymnasium.Space[Any] = gymnasium.spaces.Dict(spaces)
         self._fresh = True
 
-    def _begin(self, seed: int | None) -> Any:
+    def _begin(self, seed: int | None) -> _core.Stepper:
         options = self._options if seed is None else {**self._options, "seed": seed}
         keys, inputs = named_options(options, "PlaceEnv")
         return _core.Stepper(keys, inputs, "py:agent")
 
-    def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begins the run anew; ``seed`` is the run's, and without one the same again."""
+    def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
+        """Begins the run anew.
+
+        Parameters
+        ----------
+        seed : int, optional
+            The run's; without one the same again.
+        options : mapping, optional
+            Not used.
+
+        Returns
+        -------
+        observation : dict of str to ndarray
+            As ``observation_space`` says.
+        info : dict
+
+        Examples
+        --------
+        >>> import vgpualloc as vg, vgpualloc.gym
+        >>> env = vgpualloc.gym.PlaceEnv(**vg.example("quickstart"))
+        >>> env.reset(seed=7)[0]["request"].shape
+        (5,)
+        """
         super().reset(seed=seed)
         if not self._fresh or seed is not None:
             self._run = self._begin(seed)
@@ -99,8 +136,35 @@ class PlaceEnv(gymnasium.Env):
         self._request_scale = np.ones(5)
         return self._observe(), self._info(False)
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Places the job that waits for a decision, or leaves it."""
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Places the job that waits for a decision, or leaves it.
+
+        Parameters
+        ----------
+        action : int
+            A position in ``nodes``, or their number: leave it.
+
+        Returns
+        -------
+        observation : dict of str to ndarray
+        reward : float
+        terminated, truncated : bool
+            Whether every job is decided; always false.
+        info : dict
+
+        Raises
+        ------
+        InputError
+            An action that is none.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg, vgpualloc.gym
+        >>> env = vgpualloc.gym.PlaceEnv(**vg.example("quickstart"))
+        >>> observation, info = env.reset(seed=7)
+        >>> env.step(len(env.nodes))[1:4]
+        (0.0, False, False)
+        """
         action = int(action)
         if not 0 <= action <= len(self.nodes):
             raise bad_value("out_of_range", "action", action, f"0 to {len(self.nodes)}")
@@ -116,11 +180,20 @@ class PlaceEnv(gymnasium.Env):
             reward = (1.0 if self._reward == "accepted" else gpus) if started else 0.0
         return after, reward, self._run_over, False, self._info(not started and action < len(self.nodes))
 
-    def action_masks(self) -> np.ndarray:
-        """Which actions fit, bool (n + 1,), as sb3-contrib asks for it."""
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Which actions fit, bool (n + 1,), as sb3-contrib asks for it.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg, vgpualloc.gym
+        >>> env = vgpualloc.gym.PlaceEnv(**vg.example("quickstart"))
+        >>> _ = env.reset(seed=7)
+        >>> bool(env.action_masks()[-1])
+        True
+        """
         return self._mask.astype(bool)
 
-    def _observe(self) -> dict[str, Any]:
+    def _observe(self) -> Observation:
         self._run_over = self._run.over
         states = self._run.states()
         request = np.zeros(5)
@@ -132,7 +205,7 @@ class PlaceEnv(gymnasium.Env):
         return self._observation
 
     def _info(self, illegal: bool) -> dict[str, Any]:
-        self._mask = np.zeros(len(self.nodes) + 1, dtype=np.int8)
+        self._mask: npt.NDArray[np.int8] = np.zeros(len(self.nodes) + 1, dtype=np.int8)
         self._mask[-1] = 1
         if self._run_over:
             return {"action_mask": self._mask, "illegal": illegal, "result": Result(self._run.end())}
