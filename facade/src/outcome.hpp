@@ -1,7 +1,7 @@
 // What a finished simulation is made of.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "vgpufacade/simulate.hpp"
@@ -15,7 +15,7 @@ struct finished_run {
 
 struct simulation_outcome::finished {
     finished_run run;
-    std::optional<finished_run> baseline;
+    std::shared_ptr<const finished> baseline; ///< null: there is none
     std::string answer;
 };
 

@@ -51,12 +51,12 @@ expected<std::optional<finished_run>> finish_baseline(const std::optional<run_co
 }
 
 /// The page that shows the run, the baseline beside it, and what they answer.
-std::string report_of(const finished_run& run, const std::optional<finished_run>& baseline, const std::string& answer,
+std::string report_of(const finished_run& run, const finished_run* baseline, const std::string& answer,
                       const stop_signal& stop) {
     std::vector<vgpureport::report_run> shown;
     shown.push_back(vgpusim::describe(run.record, run.loaded, stop));
     shown.front().answer = answer;
-    if (baseline) {
+    if (baseline != nullptr) {
         shown.push_back(vgpusim::describe(baseline->record, baseline->loaded, stop));
         shown.back().policy += " (baseline)";
     }
@@ -128,13 +128,15 @@ expected<simulation_outcome> prepared_simulation::run(const progress& follow) &&
     if (!baseline) return unexpected(std::move(baseline).error());
     auto result = std::make_shared<simulation_outcome::finished>();
     result->run = *std::move(run);
-    result->baseline = *std::move(baseline);
-    run_record* const held_against = result->baseline ? &result->baseline->record : nullptr;
-    if (held_against != nullptr) {
-        run_record* const compared[] = {&result->run.record, held_against};
+    if (*baseline) {
+        auto other = std::make_shared<simulation_outcome::finished>();
+        other->run = **std::move(baseline);
+        run_record* const compared[] = {&result->run.record, &other->run.record};
         vgpusim::share_span(compared);
+        other->answer = vgpusim::answer_of(other->run.record, nullptr);
+        result->baseline = std::move(other);
     }
-    result->answer = vgpusim::answer_of(result->run.record, held_against);
+    result->answer = vgpusim::answer_of(result->run.record, result->baseline ? &result->baseline->run.record : nullptr);
     return simulation_outcome{std::move(result)};
 }
 
@@ -151,7 +153,11 @@ const std::string& simulation_outcome::answer() const noexcept { return result_-
 const run_record& simulation_outcome::record() const noexcept { return result_->run.record; }
 const loaded_input& simulation_outcome::input() const noexcept { return result_->run.loaded; }
 const run_record* simulation_outcome::baseline() const noexcept {
-    return result_->baseline ? &result_->baseline->record : nullptr;
+    return result_->baseline ? &result_->baseline->run.record : nullptr;
+}
+std::optional<simulation_outcome> simulation_outcome::baseline_outcome() const {
+    if (result_->baseline == nullptr) return std::nullopt;
+    return simulation_outcome{result_->baseline};
 }
 
 vgpusim::named_texts simulation_outcome::files() const { return files(progress{}).value(); }
@@ -159,11 +165,12 @@ vgpusim::named_texts simulation_outcome::files() const { return files(progress{}
 expected<vgpusim::named_texts> simulation_outcome::files(const progress& follow) const {
     const stop_signal stop{follow.stop};
     if (stop.raised()) return unexpected(stop_signal::stopped());
-    const auto& [run, baseline, answer] = *result_;
+    const finished_run& run = result_->run;
+    const finished_run* const baseline = result_->baseline ? &result_->baseline->run : nullptr;
     // The report first: what it is made from takes as much memory as the other files, and is gone before they come.
-    std::string report = report_of(run, baseline, answer, stop);
+    std::string report = report_of(run, baseline, result_->answer, stop);
     vgpusim::named_texts files = vgpusim::run_files(run.record, run.loaded, this->baseline(), stop);
-    if (baseline) {
+    if (baseline != nullptr) {
         for (auto& [name, text] : vgpusim::run_files(baseline->record, baseline->loaded, nullptr, stop)) {
             files.emplace_back(baseline_folder + name, std::move(text));
         }

@@ -30,8 +30,6 @@ bool call_watch::is_end_wanted() {
 
 void call_watch::tell(std::string_view what, std::size_t done, std::size_t total) {
     const auto now = clock::now();
-    what_ = what;
-    total_ = total;
     if (pending_ || (done < total && now - told_ < std::chrono::milliseconds{50})) return;
     told_ = now;
     const nb::gil_scoped_acquire python;
@@ -42,8 +40,9 @@ void call_watch::tell(std::string_view what, std::size_t done, std::size_t total
     }
 }
 
-void call_watch::complete() {
-    if (total_ > 0) tell(std::string{what_}, total_, total_);
+void call_watch::complete(std::string_view what, std::size_t total) {
+    if (!tell_.is_none()) tell(what, total, total);
+    raise_pending();
 }
 
 } // namespace vgpupython

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
-#include <string>
+#include <string_view>
 
 #include <nanobind/nanobind.h>
 
@@ -35,8 +35,8 @@ public:
     [[nodiscard]] vgpufacade::progress follow();
     [[nodiscard]] const std::function<bool()>& stop() const noexcept { return stop_; }
 
-    /// What was told last is done.
-    void complete();
+    /// Tells that all is done, and raises what that raises.
+    void complete(std::string_view what, std::size_t total);
 
     /// Ends the call for what was raised on its way, the first of it. Has the GIL.
     void fail(nb::python_error&& raised) {
@@ -55,8 +55,6 @@ private:
     std::function<bool()> stop_{[this] { return is_end_wanted(); }};
     clock::time_point asked_ = clock::now();
     clock::time_point told_{};
-    std::string what_;
-    std::size_t total_ = 0;
     std::optional<nb::python_error> pending_;
 };
 

@@ -37,7 +37,6 @@ auto without_gil(call_watch& watch, Make make) {
         const nb::gil_scoped_release released;
         return make();
     }();
-    if (result) watch.complete();
     watch.raise_pending();
     return value_or_raise(std::move(result));
 }
@@ -107,7 +106,10 @@ simulation_outcome simulate(const named_options& options, const std::optional<na
         for (const auto& [key, value] : *baseline) done_or_raise(vgpusim::set_key(*chosen.baseline, key, value));
     }
     use_objects(chosen, given, watch);
-    return without_gil(watch, [&] { return vgpufacade::simulate(source, std::move(chosen), watch.follow()); });
+    auto outcome = without_gil(watch, [&] { return vgpufacade::simulate(source, std::move(chosen), watch.follow()); });
+    watch.complete(outcome.baseline() == nullptr ? outcome.record().config.policy : "baseline",
+                   outcome.input().input.pods.size());
+    return outcome;
 }
 
 /// Every setting of a run, as names and values; the policies that options name need not be known.
@@ -177,6 +179,7 @@ void bind_simulate(nb::module_& module) {
              [](const simulation_outcome& self) {
                  return frame{std::make_shared<const vgpufacade::table>(vgpufacade::curve_of(self))};
              })
+        .def("baseline", &simulation_outcome::baseline_outcome)
         .def("pods_leave", [](const simulation_outcome& self) { return self.record().pods_leave; })
         .def("input_files",
              [](const simulation_outcome& self) {

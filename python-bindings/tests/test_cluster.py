@@ -62,3 +62,54 @@ def test_what_is_not_there_is_said(cluster, files):
         vg.Cluster()
     content = vg.Cluster.read(files["objects"].read_bytes(), config=files["config"].read_bytes())
     assert str(content.whatif()).replace("<cluster>", str(files["objects"])) == str(cluster.whatif())
+
+
+def test_a_cluster_of_kinds_is_what_whatif_adds(cluster):
+    kinds = {"A100-40GB:mig:8:96000:1048576": 2, "H100-80GB:hami_core:4:64000:524288": 1}
+    empty = vg.Cluster.of(kinds)
+    assert empty.nodes["node"].tolist() == ["a100-40gb-mig-8-1", "a100-40gb-mig-8-2", "h100-80gb-hami-core-4-1"]
+    assert empty.nodes["cpu_milli"].tolist() == [96000, 96000, 64000]
+    assert sorted(set(empty.devices["mode"])) == ["hami_core", "mig"] and len(empty.devices) == 20
+    assert not empty.warnings
+    assert vg.Cluster.of({"A100-40GB:mig:8": 1}).nodes["cpu_milli"].tolist() == [128000]
+    expected = cluster.whatif(add_nodes={"A100-40GB:mig:8": 2})["after"]
+    names = cluster.add_nodes("A100-40GB:mig:8", 2)
+    assert names == ["a100-40gb-mig-8-added-1", "a100-40gb-mig-8-added-2"]
+    now = cluster.whatif()["before"]
+    assert {key: now[key] for key in ("nodes", "devices")} == {key: expected[key] for key in ("nodes", "devices")}
+
+
+def test_a_cluster_of_a_node_list(quickstart):
+    memory = {"G2": 24576, "G3": 32768, "T4": 15360, "V100M16": 16384}
+    table = vg.Cluster.from_table(quickstart["nodes"], device_memory_mib=memory)
+    rows = [line.split(",") for line in quickstart["nodes"].read_text().splitlines()[1:]]
+    assert dict(zip(table.nodes["node"], table.nodes["cpu_milli"])) == {row[0]: int(row[1]) for row in rows}
+    assert len(table.devices) == sum(int(row[3]) for row in rows)
+    columns = {"sn": ["a"], "cpu_milli": [8000], "memory_mib": [16384], "gpu": [1], "model": ["T4"]}
+    assert vg.Cluster.from_table(columns, device_memory_mib=15360).place(vg.Pod(gpus=1, gpu_memory_mib=15360))
+    with pytest.raises(vg.InputError) as refused:
+        vg.Cluster.from_table(columns)
+    assert refused.value.value == "T4" and "device_memory_mib" in refused.value.expected
+
+
+@pytest.mark.parametrize("kind", ["A100-40GB", "A100-40GB:mig", "nonesuch:mig:8", "A100-40GB:nonesuch:8", "A100-40GB:mig:x", "{"])
+def test_what_is_no_kind_is_refused(kind):
+    with pytest.raises(vg.InputError):
+        vg.Cluster.of({kind: 1})
+
+
+def answer_of_core_1(cluster):
+    lines = str(cluster.explain("team/waits", node="core-1")).splitlines()
+    return next(line.split()[2] for line in lines if line.startswith("core-1"))
+
+
+def test_questions_and_snapshots_know_which_devices_are_out_of_service(cluster, files):
+    assert answer_of_core_1(cluster) == "insufficient_device_memory:"
+    cluster.fail("core-1/GPU-b0")
+    cluster.drain("npu-0/npu-a")
+    again = vg.Cluster.read(cluster.snapshot(), config=files["config"])
+    services = dict(zip(again.devices["uuid"], again.devices["service"]))
+    assert services["GPU-b0"] == services["npu-a"] == "failed" and services["npu-b"] == "in_service"
+    assert answer_of_core_1(cluster) == "device_unhealthy,"
+    cluster.restore("core-1/GPU-b0")
+    assert answer_of_core_1(cluster) == "insufficient_device_memory:"

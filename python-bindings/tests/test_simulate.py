@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import pickle
 import signal
 import threading
 import time
@@ -114,3 +115,21 @@ def test_another_thread_runs_meanwhile(quickstart):
     over.set()
     thread.join()
     assert len(ticks) > 20
+
+
+def test_the_baseline_is_a_result_of_its_own(quickstart, tmp_path):
+    compared = vg.simulate(**quickstart, policy="fgd", baseline={"policy": "best_fit"})
+    alone = vg.simulate(**quickstart, policy="best_fit")
+    assert compared.baseline.pods["node"].tolist() == alone.pods["node"].tolist()
+    assert alone.baseline is None
+    compared.write(tmp_path / "both")
+    compared.baseline.write(tmp_path / "baseline")
+    assert (tmp_path / "both" / "baseline" / "pods.csv").read_bytes() == (tmp_path / "baseline" / "pods.csv").read_bytes()
+    assert pickle.loads(pickle.dumps(compared)).baseline.summary == compared.baseline.summary
+
+
+def test_progress_ends_at_its_total(quickstart):
+    steps = []
+    vg.simulate(**quickstart, progress=lambda done, total: steps.append((done, total)))
+    assert steps[-1][0] == steps[-1][1] > 0
+    assert all(first[0] <= then[0] for first, then in zip(steps, steps[1:]))

@@ -21,7 +21,6 @@ class ClusterObjects(ClusterView):
 
     _undo: list[Callable[[], object]]
     _trials: list[Scope]  # open ones, the innermost last
-    _services: dict[str, dict[str, str]]  # by node and uuid: what drain() and the like said of devices
     _spoken: str | None  # the dialect that a Pod is written in, where it was looked for
 
     def _add(self, document: dict[str, Any]) -> None:

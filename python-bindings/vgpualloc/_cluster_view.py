@@ -15,6 +15,7 @@ from vgpualloc._errors import bad_value
 from vgpualloc._inputs import Manifest, Manifests, Named, listed, named_objects
 from vgpualloc._pods import Key, NewPod, Placement, pod_option
 from vgpualloc._tables import Table, table_of_rows
+from vgpualloc._trials import with_health
 from vgpualloc._turns import in_turn
 
 
@@ -31,6 +32,7 @@ class ClusterView:
     _is_as_read: bool
     _objects: dict[Key, Any]  # a document each, or what one is made of
     _uids: dict[str, str]  # by "<namespace>/<name>"
+    _services: dict[str, dict[str, str]]  # by node and uuid: what drain() and the like said of devices
     _placed: dict[str, weakref.ref[Placement] | None]  # by uid: what place() has decided
 
     def _node(self, name: str) -> dict[str, Any]:
@@ -63,6 +65,13 @@ class ClusterView:
         document["metadata"].setdefault("annotations", {}).update(self._live.annotations_of(uid, 0))
         document.setdefault("status", {})["phase"] = "Running"
         return document
+
+    def _document_now(self, key: Key) -> dict[str, Any]:
+        if key[0] == "Pod":
+            return self._bound_document(key)
+        document: dict[str, Any] = self._objects[key]
+        services = self._services.get(key[2]) if key[0] == "Node" else None
+        return with_health(document, services) if services else document
 
     # ---- what there is
 
@@ -146,7 +155,7 @@ class ClusterView:
         >>> b"core-0" in cluster.snapshot(anonymise=True)
         False
         """
-        documents = [self._bound_document(key) if key[0] == "Pod" else document for key, document in self._objects.items()]
+        documents = [self._document_now(key) for key in self._objects]
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}).encode()
         return self._live.snapshot(text, anonymise)
 

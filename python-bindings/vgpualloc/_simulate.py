@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from vgpualloc import _core
 from vgpualloc._errors import StateError
@@ -165,9 +165,10 @@ class Html(str):
 class _Unpickled:
     """What a pickled result keeps of its outcome: summary and tables, not what write() and report() need."""
 
-    def __init__(self, answers: dict[str, Any], tables: dict[str, Table]) -> None:
+    def __init__(self, answers: dict[str, Any], tables: dict[str, Table], baseline: Result | None) -> None:
         self._answers = answers
         self._tables = tables
+        self.baseline = baseline
 
     def __getattr__(self, name: str) -> Any:
         if name in ("write", "files"):
@@ -183,8 +184,8 @@ _ANSWERS = ("summary_json", "text", "warnings", "pods_leave", "measures")
 _TABLES = ("pods", "timeseries", "curve")
 
 
-def _result_of(answers: dict[str, Any], tables: dict[str, Table]) -> Result:
-    return Result(_Unpickled(answers, tables))
+def _result_of(answers: dict[str, Any], tables: dict[str, Table], baseline: Result | None) -> Result:
+    return Result(_Unpickled(answers, tables, baseline))
 
 
 class Result:
@@ -201,7 +202,7 @@ class Result:
     __slots__ = ("_outcome", "__dict__", "__weakref__")  # one that no other class has: __class__ cannot be set
 
     def __init__(self, outcome: _core.Outcome | _Unpickled) -> None:
-        self._outcome = cast("_core.Outcome", outcome)
+        self._outcome: Any = outcome
         self._pods: Table | None = None
         self._timeseries: Table | None = None
         self._summary: bytes | None = None  # read once, as its timing is that of the process
@@ -257,6 +258,22 @@ class Result:
         return self._timeseries
 
     @property
+    def baseline(self) -> Result | None:
+        """The run that ``baseline`` asked for; ``None`` without one.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> r = vg.simulate(**vg.example("quickstart"), policy="fgd", baseline={"policy": "random"})
+        >>> r.baseline.summary["policy"]
+        'random'
+        """
+        if isinstance(self._outcome, _Unpickled):
+            return self._outcome.baseline
+        outcome = self._outcome.baseline()
+        return None if outcome is None else Result(outcome)
+
+    @property
     def warnings(self) -> list[str]:
         """What the inputs have that is odd, in sentences.
 
@@ -266,7 +283,8 @@ class Result:
         >>> vg.simulate(**vg.example("quickstart")).warnings
         []
         """
-        return self._outcome.warnings()
+        sentences: list[str] = self._outcome.warnings()
+        return sentences
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes what ``vgpusim run --out`` writes, byte for byte: all files or none.
@@ -352,10 +370,10 @@ class Result:
     def __reduce__(self) -> Any:
         of = self._outcome
         tables = {name: Table._over(getattr(of, name)()) for name in _TABLES if name != "curve" or not of.pods_leave()}
-        return _result_of, ({name: getattr(of, name)() for name in _ANSWERS}, tables)
+        return _result_of, ({name: getattr(of, name)() for name in _ANSWERS}, tables, self.baseline)
 
     def __str__(self) -> str:
-        return self._outcome.text().decode(errors="replace").rstrip("\n")
+        return str(self._outcome.text(), errors="replace").rstrip("\n")
 
     def __repr__(self) -> str:
         summary = self.summary

@@ -6,7 +6,7 @@ import copy
 import json
 import threading
 import weakref
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vgpualloc._errors import StateError, bad_value
@@ -131,6 +131,35 @@ def set_services(live: Any, node: str, services: dict[str, str]) -> None:
     for uuid, service in services.items():
         if there.get(uuid, service) != service:
             live.set_service(node, uuid, service)
+
+
+def with_health(document: dict[str, Any], services: Mapping[str, str]) -> dict[str, Any]:
+    """A node's object as its device plugin would write it: devices that are out of service are not healthy."""
+    document = copy.deepcopy(document)
+    annotations = document["metadata"].get("annotations") or {}
+    for key, value in annotations.items():
+        if "register" in key:
+            annotations[key] = _with_health(value, services)
+    return document
+
+
+def _with_health(value: str, services: Mapping[str, str]) -> str:
+    try:
+        entries = json.loads(value)
+    except json.JSONDecodeError:
+        return ":".join(_entry_with_health(entry, services) for entry in value.split(":"))
+    for entry in entries:
+        if isinstance(entry, dict) and entry.get("id") in services:
+            entry["health"] = services[entry["id"]] == "in_service"
+    return json.dumps(entries)
+
+
+def _entry_with_health(entry: str, services: Mapping[str, str]) -> str:
+    """Of a list of devices as texts: uuid, slots, memory, type, health, …"""
+    fields = entry.split(",")
+    if len(fields) > 4 and fields[0] in services:
+        fields[4] = "true" if services[fields[0]] == "in_service" else "false"
+    return ",".join(fields)
 
 
 def copies_of(like: dict[str, Any], count: int, taken: Container[tuple[str, str, str]]) -> list[dict[str, Any]]:

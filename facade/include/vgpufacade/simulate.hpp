@@ -78,6 +78,8 @@ public:
     [[nodiscard]] const vgpusim::run_record& record() const noexcept;
     [[nodiscard]] const vgpusim::loaded_input& input() const noexcept;
     [[nodiscard]] const vgpusim::run_record* baseline() const noexcept;
+    /// The baseline by itself; none: there is none.
+    [[nodiscard]] std::optional<simulation_outcome> baseline_outcome() const;
 
 private:
     friend class prepared_simulation;
