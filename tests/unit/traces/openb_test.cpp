@@ -220,4 +220,19 @@ TEST_F(openb, what_is_written_reads_back) {
     EXPECT_EQ(pod_list(write_openb_pods(some_pods)).value(), some_pods);
 }
 
+TEST_F(openb, a_name_occurs_once_however_many_there_are) {
+    std::string lines;
+    for (int node = 0; node < 5000; ++node) lines += "n" + std::to_string(node) + ",1000,1,0,\n";
+    const auto all = nodes(lines);
+    ASSERT_TRUE(all.has_value());
+    EXPECT_THAT(*all, SizeIs(5000));
+    for (const char* const name : {"n0", "n17", "n511", "n512", "n4999"}) {
+        const auto twice = nodes(lines + name + ",1000,1,0,\n");
+        ASSERT_FALSE(twice.has_value()) << name;
+        EXPECT_THAT(twice.error().message(), StartsWith("list.csv:5002")) << name;
+        EXPECT_EQ(twice.error().value, name);
+        EXPECT_EQ(twice.error().expected, "a name that occurs once");
+    }
+}
+
 } // namespace
