@@ -125,7 +125,7 @@ def test_the_baseline_is_a_result_of_its_own(quickstart, tmp_path):
     compared.write(tmp_path / "both")
     compared.baseline.write(tmp_path / "baseline")
     assert (tmp_path / "both" / "baseline" / "pods.csv").read_bytes() == (tmp_path / "baseline" / "pods.csv").read_bytes()
-    assert pickle.loads(pickle.dumps(compared)).baseline.summary == compared.baseline.summary
+    assert pickle.loads(pickle.dumps(compared)).baseline.summary["pods"] == alone.summary["pods"]
 
 
 def test_progress_ends_at_its_total(quickstart):
