@@ -32,7 +32,11 @@ void bind_tables(nb::module_& module) {
         .def("dictionary", &frame::dictionary, nb::arg("column"))
         .def("arrow_stream", &frame::arrow_stream);
     nb::class_<input_columns>(module, "InputColumns")
-        .def("sha256", [](const input_columns& self) { return vgpuformats::sha256_of_table(self.table()); })
+        .def("sha256",
+             [](const input_columns& self) {
+                 done_or_raise(vgpuformats::check_table(self.table(), "<table>"));
+                 return vgpuformats::sha256_of_table(self.table());
+             })
         .def_static("from_arrow", &input_columns::from_arrow, nb::arg("name"), nb::arg("exporter"))
         .def_static("from_pairs", &input_columns::from_pairs, nb::arg("name"), nb::arg("pairs"));
 }

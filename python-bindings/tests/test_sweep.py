@@ -153,3 +153,10 @@ def test_what_a_scenario_names_is_a_part_of_the_address(quickstart, tmp_path):
     assert len(list(cache.iterdir())) == 2 and fewer.table["arrived"][0] < first.table["arrived"][0]
     vg.sweep({"seed": [1]}, scenario=scenario, baseline={"mode": "exclusive"}, cache=cache)
     assert len(list(cache.iterdir())) == 3
+
+
+def test_columns_of_unequal_lengths_fail_their_cell(quickstart, tmp_path):
+    pods = {"name": ["a", "b", "c"], "cpu_milli": np.arange(2), "memory_mib": np.arange(3), "num_gpu": np.ones(3),
+            "gpu_milli": np.full(3, 500)}
+    sweep = vg.sweep({"seed": [1]}, nodes=quickstart["nodes"], pods=pods, cache=tmp_path / "cells")
+    assert "cpu_milli" in sweep.errors["error"][0]
