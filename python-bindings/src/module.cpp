@@ -3,12 +3,15 @@
 #include <nanobind/stl/string.h>
 
 #include "bind.hpp"
+
 #include "errors.hpp"
 #include "frame.hpp"
 #include "input_columns.hpp"
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/sha256.hpp"
 #include "vgputraces/file_source.hpp"
+#include <exception>
+#include <typeinfo>
 
 namespace vgpupython {
 
@@ -44,6 +47,13 @@ void bind_tables(nb::module_& module) {
 } // namespace vgpupython
 
 NB_MODULE(_core, module) {
+    vgpupython::nb::register_exception_translator([](const std::exception_ptr& thrown, void* /*unused*/) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const std::bad_cast&) {
+            PyErr_SetString(PyExc_TypeError, "expected a value of another type, or a text that is Unicode");
+        }
+    });
     module.def(
         "checksum_of_file",
         [](const std::string& name) {

@@ -397,7 +397,7 @@ make_policy(nb::handle spelled, const vgpualloc::policy_parameters& parameters, 
         return vgpualloc::parse_policy(nb::cast<std::string>(spelled), vgpualloc::all_policies(), parameters);
     }
     const nb::object parts = attribute(spelled, "_parts");
-    if (parts.is_none()) {
+    if (parts.is_none() || nb::len(parts) == 0) {
         auto result = std::make_unique<python_policy>(spelled, fail);
         result->begin(parameters.target);
         return result;

@@ -460,3 +460,18 @@ def test_classes_are_not_exchanged(cluster, quickstart):
     policy.__class__ = Gang
     with pytest.raises(TypeError, match="Policy"):
         vg.simulate(**quickstart, policy=policy)
+
+
+def test_a_text_that_is_no_unicode_is_a_type_error():
+    with pytest.raises((TypeError, UnicodeEncodeError)):
+        vg.Table.of({"a": ["\ud800"]})
+
+
+def test_a_policy_that_names_parts_of_its_own_without_any_is_a_policy(quickstart):
+    class Plain(vg.Policy):
+        _parts = ()
+
+        def score(self, request, before, after):
+            return before.cpu_milli * 0.0
+
+    assert vg.simulate(**quickstart, policy=Plain()).summary["pods"]["placed"] > 0
