@@ -294,13 +294,19 @@ public:
     [[nodiscard]] std::string kind_name(const std::string& kind, bool like_cluster) const {
         return described(kind, like_cluster).name;
     }
-    /// The objects of one such node.
-    [[nodiscard]] nb::list kind_objects(const std::string& kind, const std::string& name, bool like_cluster) const {
-        const auto list = value_or_raise(
-            vgpuops::whatif::described_node(described(kind, like_cluster), name, live_->view().dialects(), "kind"));
+    /// The objects of such nodes, node by node.
+    [[nodiscard]] nb::list kind_objects(const std::string& kind, const std::vector<std::string>& names,
+                                        bool like_cluster) const {
+        const auto known = described(kind, like_cluster);
         nb::list result;
-        for (const auto& object : list.find("items")->items) {
-            result.append(bytes_of(vgpuformats::print_json(object, 0)));
+        for (const std::string& name : names) {
+            const auto list =
+                value_or_raise(vgpuops::whatif::described_node(known, name, live_->view().dialects(), "kind"));
+            nb::list objects;
+            for (const auto& object : list.find("items")->items) {
+                objects.append(bytes_of(vgpuformats::print_json(object, 0)));
+            }
+            result.append(std::move(objects));
         }
         return result;
     }
@@ -328,11 +334,8 @@ private:
 
     /// What a kind leaves open is as in the cluster, or a host has 16 CPUs and 128 GiB for each device.
     [[nodiscard]] vgpuops::whatif::described_kind described(const std::string& kind, bool like_cluster) const {
-        vgpuops::whatif::open_amounts open{.dialects = dialects()};
-        for (const auto& node : live_->book().nodes().nodes) {
-            open.cpu_milli = std::max(open.cpu_milli, node.cpu.count());
-            open.memory_mib = std::max(open.memory_mib, vgpualloc::mib_down(node.memory));
-        }
+        vgpuops::whatif::open_amounts open = vgpuops::whatif::most_of(live_->book().nodes());
+        open.dialects = dialects();
         const auto read = [&] {
             return value_or_raise(
                 vgpuops::whatif::read_described_kind(kind, open, live_->view().dialects(), catalog_, "kind"));
@@ -371,6 +374,8 @@ void bind_live(nb::module_& module) {
             return bytes_of(text_at(source, name));
         },
         nb::arg("name"), nb::arg("inputs"));
+    module.def(
+        "is_described", [](const std::string& kind) { return vgpuops::whatif::is_described(kind); }, nb::arg("kind"));
     module.def(
         "node_list",
         [](const std::string& name, nb::list inputs) {
@@ -421,7 +426,7 @@ void bind_live(nb::module_& module) {
         .def("device_rows", &living_cluster::device_rows)
         .def("dialects", &living_cluster::dialects)
         .def("kind_name", &living_cluster::kind_name, nb::arg("kind"), nb::arg("like_cluster"))
-        .def("kind_objects", &living_cluster::kind_objects, nb::arg("kind"), nb::arg("name"), nb::arg("like_cluster"))
+        .def("kind_objects", &living_cluster::kind_objects, nb::arg("kind"), nb::arg("names"), nb::arg("like_cluster"))
         .def("warnings", &living_cluster::warnings)
         .def("snapshot", &living_cluster::snapshot, nb::arg("objects"), nb::arg("nameless"));
 }

@@ -165,14 +165,19 @@ class Cluster(ClusterObjects):
         name, inputs = named_input("nodes", nodes)
         rows = _core.node_list(name, inputs)
         cluster = cls._empty(policy, config=config, catalog=catalog)
+        names: dict[str, list[str]] = {}  # of nodes, by kind
         for node, cpu_milli, memory_mib, gpus, model in rows:
-            kind: dict[str, Any] = {"cpu_milli": cpu_milli, "memory_mib": memory_mib}
+            described: dict[str, Any] = {"cpu_milli": cpu_milli, "memory_mib": memory_mib}
             if gpus > 0:
-                kind |= {"kind": model, "mode": mode, "devices": gpus}
+                described |= {"kind": model, "mode": mode, "devices": gpus}
                 memory = device_memory_mib.get(model) if isinstance(device_memory_mib, Mapping) else device_memory_mib
                 if memory is not None:
-                    kind["device_memory_mib"] = whole_number("from_table()", "device_memory_mib", memory, 1)
-            for text in cluster._live.kind_objects(json.dumps(kind), node, False):
+                    described["device_memory_mib"] = whole_number("from_table()", "device_memory_mib", memory, 1)
+            names.setdefault(json.dumps(described), []).append(node)
+        objects = {name: texts for kind, of_kind in names.items()
+                   for name, texts in zip(of_kind, cluster._live.kind_objects(kind, of_kind, False))}
+        for row in rows:
+            for text in objects[row[0]]:
                 cluster._add(json.loads(text))
         return cluster
 

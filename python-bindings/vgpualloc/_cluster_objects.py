@@ -8,7 +8,7 @@ from typing import Any
 
 from vgpualloc import _core
 from vgpualloc._cluster_view import ClusterView
-from vgpualloc._inputs import Manifest, is_described, named_objects
+from vgpualloc._inputs import Manifest, named_objects
 from vgpualloc._errors import whole_number
 from vgpualloc._pods import Key, NewPod, key_of, manifest_bytes
 from vgpualloc._trials import Scope, copies_of, set_services, with_service
@@ -120,7 +120,7 @@ class ClusterObjects(ClusterView):
         if not isinstance(kind, (str, Mapping)):
             raise TypeError(f"kind: expected a kind, the name of a node or a Node object, not {type(kind).__name__}")
         count = whole_number("add_nodes()", "count", count, 1, 100_000)
-        if isinstance(kind, str) and ("Node", "", kind) not in self._objects and is_described(kind):
+        if isinstance(kind, str) and ("Node", "", kind) not in self._objects and _core.is_described(kind):
             return self._add_described(kind, count, "-added-", like_cluster=True)
         like = self._node(kind) if isinstance(kind, str) else json.loads(manifest_bytes(kind))
         documents = copies_of(like, count, self._objects)
@@ -136,11 +136,11 @@ class ClusterObjects(ClusterView):
         while len(names) < count:
             number += 1
             name = f"{prefix}{number}"
-            if ("Node", "", name) in self._objects:
-                continue
-            for text in self._live.kind_objects(kind, name, like_cluster):
+            if ("Node", "", name) not in self._objects:
+                names.append(name)
+        for texts in self._live.kind_objects(kind, names, like_cluster):
+            for text in texts:
                 self._add(json.loads(text))
-            names.append(name)
         return names
 
     # ---- service

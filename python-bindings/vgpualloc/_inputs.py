@@ -36,11 +36,6 @@ def checked_path(key: str, value: Any) -> str:
     return path
 
 
-def is_described(kind: str) -> bool:
-    """Whether a kind of nodes is described and not named."""
-    return kind.startswith("{") or ":" in kind
-
-
 def named_objects(key: str, value: Any) -> tuple[list[str], list[Named]]:
     """Names of inputs with Kubernetes objects: files or contents, or objects as mappings, one or several."""
     if isinstance(value, (str, os.PathLike, bytes, bytearray)):

@@ -104,15 +104,6 @@ expected<std::optional<std::string>> dialect_for(const std::string& mode, const 
                           .at(option));
 }
 
-open_amounts amounts_of(const kube::snapshot& cluster) {
-    open_amounts result{.dialects = dialects_spoken(cluster)};
-    for (const auto& node : cluster.nodes().nodes) {
-        result.cpu_milli = std::max(result.cpu_milli, node.cpu.count());
-        result.memory_mib = std::max(result.memory_mib, vgpualloc::mib_down(node.memory));
-    }
-    return result;
-}
-
 /// Adds what the description leaves open.
 expected<void> complete(document& description, const open_amounts& open, const vgpualloc::dialect_set& dialects,
                         const std::string& option, const std::string& kind) {
@@ -144,6 +135,15 @@ std::string node_name_of(const vgputraces::workload_node_kind& kind, const docum
 }
 
 } // namespace
+
+open_amounts most_of(const vgpualloc::cluster& nodes) {
+    open_amounts result;
+    for (const auto& node : nodes.nodes) {
+        result.cpu_milli = std::max(result.cpu_milli, node.cpu.count());
+        result.memory_mib = std::max(result.memory_mib, vgpualloc::mib_down(node.memory));
+    }
+    return result;
+}
 
 expected<document> described_node(const described_kind& kind, const std::string& name,
                                   const vgpualloc::dialect_set& dialects, const std::string& option) {
@@ -208,7 +208,9 @@ std::string catalog_kinds::free_name(const std::string& wanted) const {
 expected<std::string> catalog_kinds::node_for(const std::string& kind, const std::string& option) {
     const auto known = std::ranges::find(known_, kind, &std::pair<std::string, std::string>::first);
     if (known != known_.end()) return known->second;
-    const auto described = read_described_kind(kind, amounts_of(*cluster_), cluster_->dialects, *catalog_, option);
+    open_amounts open = most_of(cluster_->nodes());
+    open.dialects = dialects_spoken(*cluster_);
+    const auto described = read_described_kind(kind, open, cluster_->dialects, *catalog_, option);
     if (!described) return unexpected(described.error());
     std::string name = free_name(described->name);
     const auto list = described_node(*described, name, cluster_->dialects, option);

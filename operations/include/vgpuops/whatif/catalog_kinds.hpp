@@ -25,6 +25,9 @@ struct open_amounts {
     std::vector<std::string> dialects{}; ///< one of those possible that is among these, if there is one
 };
 
+/// The most CPU and the most memory that a node has; no dialects.
+[[nodiscard]] open_amounts most_of(const vgpualloc::cluster& nodes);
+
 struct described_kind {
     vgputraces::workload_node_kind nodes;
     std::string name; ///< as that of a node
