@@ -150,7 +150,7 @@ void compare_into(reply_texts& reply, const named_options& options, const vgpufo
 // ---- a cluster
 
 void explain_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
-                  const stop_signal& stop) {
+                  const stop_signal& stop, const vgpualloc::policies_maker& make_policies) {
     using question = explain_question;
     std::vector<option_of<question>> known{
         text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
@@ -164,6 +164,7 @@ void explain_into(reply_texts& reply, const named_options& options, const vgpufo
     add_dialect_options(known);
     auto chosen = question_of(options, known);
     if (!chosen) return reply.fail(chosen.error());
+    chosen->explain.make_policies = make_policies;
     const auto failures = explain(*std::move(chosen), source,
                                   {.text = [&reply](std::string_view part) { reply.text += part; },
                                    .json = [&reply](std::string_view part) { reply.json += part; }},
@@ -176,7 +177,7 @@ void explain_into(reply_texts& reply, const named_options& options, const vgpufo
 }
 
 void whatif_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
-                 const stop_signal& stop) {
+                 const stop_signal& stop, const vgpualloc::policies_maker& make_policies) {
     using question = whatif_question;
     std::vector<option_of<question>> known{
         text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
@@ -193,6 +194,7 @@ void whatif_into(reply_texts& reply, const named_options& options, const vgpufor
     add_dialect_options(known);
     auto chosen = question_of(options, known);
     if (!chosen) return reply.fail(chosen.error());
+    chosen->asked.make_policies = make_policies;
     const auto answer = whatif(*std::move(chosen), source, stop);
     if (!answer) return reply.fail(answer.error());
     reply.text = vgpuops::whatif::answer_text(*answer);
@@ -264,16 +266,16 @@ void validate_into(reply_texts& reply, const named_options& options, const vgpuf
 } // namespace
 
 reply_texts answer_to(std::string_view command, const named_options& options, const vgpuformats::input_source& source,
-                      const std::function<bool()>& stop) {
+                      const std::function<bool()>& stop, const vgpualloc::policies_maker& make_policies) {
     reply_texts reply;
     if (command == "simulate") {
         simulate_into(reply, options, source, stop);
     } else if (command == "compare") {
         compare_into(reply, options, source, stop);
     } else if (command == "explain") {
-        explain_into(reply, options, source, stop_signal{stop});
+        explain_into(reply, options, source, stop_signal{stop}, make_policies);
     } else if (command == "whatif") {
-        whatif_into(reply, options, source, stop_signal{stop});
+        whatif_into(reply, options, source, stop_signal{stop}, make_policies);
     } else if (command == "plan") {
         plan_into(reply, options, source, stop_signal{stop});
     } else if (command == "validate") {

@@ -11,6 +11,7 @@
 
 #include "call_watch.hpp"
 #include "errors.hpp"
+#include "python_policy.hpp"
 #include "python_source.hpp"
 #include "texts.hpp"
 #include "vgpufacade/ask.hpp"
@@ -19,13 +20,17 @@ namespace vgpupython {
 
 namespace {
 
-/// The text and the JSON of an answer. Raises the first of its errors.
-nb::tuple ask(const std::string& command, const vgpufacade::named_options& options, nb::list inputs) {
+/// The text and the JSON of an answer. Raises the first of its errors. Policies: texts, which options name too, or
+/// objects; or None.
+nb::tuple ask(const std::string& command, const vgpufacade::named_options& options, nb::list inputs, nb::object policy,
+              nb::object device_policy) {
     const python_source source{std::move(inputs)};
     call_watch watch{nb::none()};
+    const given_policies given{std::move(policy), std::move(device_policy)};
+    const auto maker = given.maker([&watch](nb::python_error&& raised) { watch.fail(std::move(raised)); });
     const auto reply = [&] {
         const nb::gil_scoped_release released;
-        return vgpufacade::answer_to(command, options, source, watch.stop());
+        return vgpufacade::answer_to(command, options, source, watch.stop(), maker);
     }();
     watch.raise_pending();
     if (!reply.failures.empty()) raise(reply.failures.front());
@@ -35,7 +40,8 @@ nb::tuple ask(const std::string& command, const vgpufacade::named_options& optio
 } // namespace
 
 void bind_ask(nb::module_& module) {
-    module.def("ask", &ask, nb::arg("command"), nb::arg("options"), nb::arg("inputs"));
+    module.def("ask", &ask, nb::arg("command"), nb::arg("options"), nb::arg("inputs"), nb::arg("policy").none(),
+               nb::arg("device_policy").none());
 }
 
 } // namespace vgpupython

@@ -13,6 +13,7 @@ void bind_known(nb::module_& module);
 void bind_stepper(nb::module_& module);
 void bind_states(nb::module_& module);
 void bind_discipline(nb::module_& module);
+void bind_cluster_files(nb::module_& module);
 void bind_live(nb::module_& module);
 void bind_ask(nb::module_& module);
 

@@ -1,399 +1,47 @@
-// A cluster that pods are placed on: the objects of Kubernetes, and what was decided beside them.
-#include "vgpualloc/live/live_cluster.hpp"
+// The class that clusters of Python are made of, bound.
+#include "living_cluster.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind.hpp"
-#include "errors.hpp"
-#include "frame.hpp"
-#include "python_policy.hpp"
-#include "python_source.hpp"
-#include "texts.hpp"
-#include "vgpualloc/catalog/catalog.hpp"
-#include "vgpualloc/compat/all.hpp"
-#include "vgpualloc/explain/part_words.hpp"
-#include "vgpualloc/explain/words.hpp"
-#include "vgpualloc/kube/objects.hpp"
-#include "vgpualloc/live/live_figures.hpp"
-#include "vgpualloc/live/live_options.hpp"
-#include "vgpuformats/input.hpp"
-#include "vgpuformats/json.hpp"
-#include "vgpuops/snapshot/anonymise.hpp"
-#include "vgpuops/snapshot/normalise.hpp"
-#include "vgpuops/whatif/catalog_kinds.hpp"
-#include "vgputraces/openb.hpp"
 
 namespace vgpupython {
 
 namespace {
 
-using vgpualloc::error_code;
-using vgpualloc::live_cluster;
-using vgpualloc::live_pod_state;
-using vgpualloc::node_index;
-using vgpualloc::rejection_code;
-namespace explaining = vgpualloc::explaining;
-namespace kube = vgpualloc::kube;
+// ---- for Python's collector of cycles
 
-/// The text of a document, or of a list of them, by whatever name it has.
-std::string text_at(const python_source& source, const std::string& name) {
-    return value_or_raise(source.read(name, {})).text;
+int traverse_live(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    return nb::inst_ptr<living_cluster>(self)->each_held(
+        [&](const nb::object& held) { return visit(held.ptr(), arg); });
 }
 
-kube::manifest one_object(nb::bytes text, const std::string& name) {
-    auto objects = value_or_raise(kube::read_told_objects({text.c_str(), text.size()}, name));
-    if (objects.size() != 1) {
-        raise(bad_value(error_code::malformed, "", std::to_string(objects.size()) + " objects", "one object").at(name));
-    }
-    return std::move(objects.front());
+int clear_live(PyObject* self) {
+    return nb::inst_ptr<living_cluster>(self)->each_held([](nb::object& held) {
+        held = nb::none(); // not null: who still calls it gets a TypeError
+        return 0;
+    });
 }
 
-/// A pod that is made again and again under other names.
-struct pod_template {
-    kube::manifest object;
-};
-
-/// What a pod got, by the names that its node and devices have outside.
-struct told_share {
-    std::size_t container = 0;
-    std::size_t device = 0;
-    std::string uuid;
-    explaining::explained_part part;
-};
-
-class living_cluster {
-public:
-    /// Contents of files; empty: none.
-    living_cluster(const std::string& policy, const std::string& config, const std::string& catalog,
-                   const std::string& scheduler_config) {
-        vgpualloc::live_option_texts texts;
-        const auto set = [](std::optional<std::string>& to, const std::string& text) {
-            if (!text.empty()) to = text;
-        };
-        set(texts.policy, policy);
-        set(texts.device_config, config);
-        set(texts.catalog, catalog);
-        set(texts.scheduler_config, scheduler_config);
-        auto options = value_or_raise(vgpualloc::read_live_options(texts, {}, vgpualloc::all_policies()));
-        live_ = value_or_raise(live_cluster::make(std::move(options)));
-        if (catalog.empty()) return;
-        const auto file = value_or_raise(vgpuformats::parse_json(catalog, "catalog"));
-        catalog_ = value_or_raise(vgpualloc::merge_file(catalog_, file, "catalog"));
-    }
-
-    /// Takes the pods that there are for the workload to expect.
-    void learn() { static_cast<void>(live_->learn_workload()); }
-
-    void upsert(nb::bytes text) { static_cast<void>(live_->upsert(one_object(std::move(text), "object"))); }
-    bool remove_node(const std::string& name) { return live_->remove_node(name); }
-    bool remove_pod(const std::string& uid) { return live_->remove_pod(uid); }
-
-    /// Adds a pod of a template under another name; its uid is "<namespace>/<name>".
-    std::string add_pod(const pod_template& made_like, const std::string& name) {
-        kube::manifest object = made_like.object;
-        object.name = name;
-        object.pod->uid.clear();
-        const std::string full_name = (object.ns.empty() ? "default" : object.ns) + "/" + name;
-        static_cast<void>(live_->upsert(object));
-        return full_name;
-    }
-
-    /// Places a waiting pod where the policy prefers, or on one node: (node, score), or (None, code, amounts, counts,
-    /// nodes) where it does not fit.
-    nb::tuple place(const std::string& uid, const std::optional<std::string>& only) {
-        if (const auto failure = live_->failure_of(uid)) raise(*failure);
-        const auto& nodes = live_->book().nodes().nodes;
-        candidates_.clear();
-        if (only) {
-            candidates_.push_back(node_named(*only));
-        } else {
-            for (std::size_t node = 0; node < nodes.size(); ++node) {
-                if (live_->book().is_present(node_index{node})) candidates_.push_back(node_index{node});
-            }
-        }
-        const auto best = live_->choose(uid, candidates_);
-        if (!best) raise_state("pod " + uid + ": " + std::string{to_string(best.error().code)});
-        if (*best) {
-            const auto opinion = live_->reserve(uid, **best);
-            if (opinion.fits()) {
-                if (live_->commit(uid).code != rejection_code::none) raise_state("pod " + uid + " cannot be committed");
-                return nb::make_tuple(nodes[(*best)->at()].name, opinion.score);
-            }
-        }
-        vgpualloc::rejection counts;
-        for (const node_index where : candidates_) {
-            ++counts.nodes[static_cast<std::size_t>(live_->ask_node(uid, where).refusal.code)];
-        }
-        nb::dict reasons;
-        std::string first;
-        std::int64_t most = 0;
-        for (std::size_t code = 1; code < counts.nodes.size(); ++code) {
-            if (counts.nodes[code] == 0) continue;
-            const std::string name{to_string(static_cast<rejection_code>(code))};
-            reasons[name.c_str()] = counts.nodes[code];
-            if (counts.nodes[code] > most) {
-                most = counts.nodes[code];
-                first = name;
-            }
-        }
-        return nb::make_tuple(nb::none(), first.empty() ? "no_nodes" : first, reasons,
-                              explaining::scheduling_message(counts, candidates_.size()));
-    }
-
-    /// What a pod has is given back. False if it has nothing.
-    bool release(const std::string& uid) {
-        const auto state = live_->state_of(uid);
-        if (state == live_pod_state::reserved) return live_->rollback(uid).code == rejection_code::none;
-        return live_->release(uid).code == rejection_code::none;
-    }
-
-    [[nodiscard]] std::string state_of(const std::string& uid) const {
-        switch (live_->state_of(uid)) {
-        case live_pod_state::unknown:
-            return "unknown";
-        case live_pod_state::waiting:
-            return "waiting";
-        case live_pod_state::reserved:
-            return "reserved";
-        case live_pod_state::committed:
-            return "runs";
-        case live_pod_state::suspended:
-            return "suspended";
-        }
-        return "unknown";
-    }
-
-    /// The name of the node that a pod has something on; empty: none.
-    [[nodiscard]] std::string node_of(const std::string& uid) const {
-        const auto* const held = live_->booking_of(uid);
-        return held == nullptr ? std::string{} : live_->book().nodes().nodes[held->where.node.at()].name;
-    }
-    [[nodiscard]] std::vector<told_share> shares_of(const std::string& uid) const {
-        std::vector<told_share> result;
-        const auto* const held = live_->booking_of(uid);
-        if (held == nullptr) return result;
-        const auto& cluster = live_->book().nodes();
-        const auto& devices = cluster.nodes[held->where.node.at()].devices;
-        for (const auto& share : held->where.shares) {
-            const auto& device = devices[share.device.at()];
-            result.push_back({.container = share.container,
-                              .device = share.device.at(),
-                              .uuid = device.uuid,
-                              .part = explaining::describe_part(cluster.kinds[device.kind], share.part)});
-        }
-        return result;
-    }
-    [[nodiscard]] nb::dict annotations_of(const std::string& uid, std::int64_t unix_ns) {
-        nb::dict result;
-        for (const auto& [key, value] : value_or_raise(live_->annotations_of(uid, unix_ns))) {
-            result[nb::str(key.data(), key.size())] = value;
-        }
-        return result;
-    }
-
-    /// Out of service, or back: "in_service", "draining" or "failed". False if nothing has changed.
-    bool set_service(const std::string& node, const std::string& uuid, const std::string& service) {
-        const node_index where = node_named(node);
-        using vgpualloc::service_state;
-        const auto wanted = service == "draining" ? service_state::draining
-                            : service == "failed" ? service_state::failed
-                                                  : service_state::in_service;
-        return value_or_raise(live_->set_service(where, uuid, wanted));
-    }
-    [[nodiscard]] std::string service_of(const std::string& node, const std::string& uuid) {
-        const node_index where = node_named(node);
-        const auto device = value_or_raise(live_->find_device(where, uuid));
-        switch (live_->book().services(where)[device.at()]) {
-        case vgpualloc::service_state::draining:
-            return "draining";
-        case vgpualloc::service_state::failed:
-            return "failed";
-        default:
-            return "in_service";
-        }
-    }
-
-    /// (fits, score, code, wanted, available, unit) of one node.
-    nb::tuple ask_node(const std::string& uid, const std::string& node) {
-        const node_index where = node_named(node);
-        const auto opinion = live_->ask_node(uid, where);
-        return nb::make_tuple(opinion.fits(), opinion.score, std::string{to_string(opinion.refusal.code)},
-                              opinion.refusal.wanted, opinion.refusal.available, std::string{opinion.unit});
-    }
-
-    /// (uid, "<namespace>/<name>", state) of every pod, by name.
-    [[nodiscard]] nb::list pods() const {
-        std::vector<std::pair<std::string, std::string>> named;
-        for (const std::string& uid : live_->pods()) named.emplace_back(live_->full_name_of(uid), uid);
-        std::ranges::sort(named);
-        nb::list result;
-        for (const auto& [name, uid] : named) result.append(nb::make_tuple(uid, name, state_of(uid)));
-        return result;
-    }
-    [[nodiscard]] std::vector<std::string> nodes() const {
-        std::vector<std::string> names;
-        const auto& nodes = live_->book().nodes().nodes;
-        for (std::size_t node = 0; node < nodes.size(); ++node) {
-            if (live_->book().is_present(node_index{node})) names.push_back(nodes[node].name);
-        }
-        std::ranges::sort(names);
-        return names;
-    }
-    [[nodiscard]] std::vector<std::string> warnings() const {
-        std::vector<std::string> sentences;
-        for (const auto& warning : live_->view().warnings()) sentences.push_back(warning.message());
-        return sentences;
-    }
-
-    /// Rows of nodes, or of their devices, as they are now.
-    [[nodiscard]] nb::list node_rows() {
-        nb::list rows;
-        for (const auto& node : figures_of(*live_).nodes) {
-            std::int64_t used = 0;
-            for (const auto& device : node.devices) used += device.used.count();
-            rows.append(nb::make_tuple(node.name, node.cpu.count(), node.cpu_used.count(), node.pods,
-                                       node.devices.size(), used));
-        }
-        return rows;
-    }
-    [[nodiscard]] nb::list device_rows() {
-        nb::list rows;
-        for (const auto& node : figures_of(*live_).nodes) {
-            for (const auto& device : node.devices) {
-                rows.append(nb::make_tuple(node.name, device.index, device.uuid, device.model, device.mode,
-                                           device.dialect, service_of(node.name, device.uuid), device.memory.count(),
-                                           device.memory_used.count(), device.cores, device.cores_used, device.slots,
-                                           device.slots_used, device.used.count()));
-            }
-        }
-        return rows;
-    }
-
-    /// The dialects in which devices are registered, by name, each once.
-    [[nodiscard]] std::vector<std::string> dialects() const {
-        std::vector<std::string> names;
-        for (const std::string& node : nodes()) {
-            for (const auto& device : live_->view().devices_of(node)) names.push_back(device.dialect);
-        }
-        std::ranges::sort(names);
-        names.erase(std::unique(names.begin(), names.end()), names.end());
-        return names;
-    }
-
-    /// What nodes of a described kind ("MODEL:MODE:DEVICES", …) are called.
-    [[nodiscard]] std::string kind_name(const std::string& kind, bool like_cluster) const {
-        return described(kind, like_cluster).name;
-    }
-    /// The objects of such nodes, node by node.
-    [[nodiscard]] nb::list kind_objects(const std::string& kind, const std::vector<std::string>& names,
-                                        bool like_cluster) const {
-        const auto known = described(kind, like_cluster);
-        nb::list result;
-        for (const std::string& name : names) {
-            const auto list =
-                value_or_raise(vgpuops::whatif::described_node(known, name, live_->view().dialects(), "kind"));
-            nb::list objects;
-            for (const auto& object : list.find("items")->items) {
-                objects.append(bytes_of(vgpuformats::print_json(object, 0)));
-            }
-            result.append(std::move(objects));
-        }
-        return result;
-    }
-
-    /// A list of objects as one snapshot, which every command reads.
-    [[nodiscard]] nb::bytes snapshot(nb::bytes objects, bool nameless) const {
-        const auto documents =
-            value_or_raise(vgpuops::snapshots::cluster_documents({objects.c_str(), objects.size()}, "snapshot"));
-        const auto& dialects = live_->view().dialects();
-        auto list = vgpuops::snapshots::normalised(documents, dialects);
-        if (nameless) {
-            const auto manifests = value_or_raise(vgpuops::snapshots::manifests_of(list, "snapshot"));
-            list = vgpuops::snapshots::anonymised(list, value_or_raise(kube::make_snapshot(manifests, dialects)));
-        }
-        return bytes_of(vgpuops::snapshots::file_text(list));
-    }
-
-private:
-    /// The present node of that name, or InputError.
-    [[nodiscard]] node_index node_named(const std::string& name) {
-        const node_index where = live_->find_node(name);
-        if (!where.valid()) raise(bad_value(error_code::unknown_name, "node", name, "a node of the cluster"));
-        return where;
-    }
-
-    /// What a kind leaves open is as in the cluster, or a host has 16 CPUs and 128 GiB for each device.
-    [[nodiscard]] vgpuops::whatif::described_kind described(const std::string& kind, bool like_cluster) const {
-        vgpuops::whatif::open_amounts open = vgpuops::whatif::most_of(live_->book().nodes());
-        open.dialects = dialects();
-        const auto read = [&] {
-            return value_or_raise(
-                vgpuops::whatif::read_described_kind(kind, open, live_->view().dialects(), catalog_, "kind"));
-        };
-        if (like_cluster && !live_->book().nodes().nodes.empty()) return read();
-        const std::int64_t devices = read().nodes.devices;
-        open.cpu_milli = 16'000 * devices;
-        open.memory_mib = 131'072 * devices;
-        return read();
-    }
-
-    std::unique_ptr<live_cluster> live_;
-    vgpualloc::hardware_catalog catalog_ = vgpualloc::built_in_catalog();
-    std::vector<node_index> candidates_;
-};
+const PyType_Slot live_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_live)}, // NOLINT: as Python has it
+                                  {Py_tp_clear, reinterpret_cast<void*>(clear_live)},       // NOLINT
+                                  {0, nullptr}};
 
 } // namespace
 
 void bind_live(nb::module_& module) {
-    module.def(
-        "documents",
-        [](const std::string& name, nb::list inputs) {
-            const python_source source{std::move(inputs)};
-            const auto text = text_at(source, name);
-            nb::list result;
-            for (const auto& object : value_or_raise(vgpuops::snapshots::cluster_documents(text, name))) {
-                result.append(bytes_of(vgpuformats::print_json(object, 0)));
-            }
-            return result;
-        },
-        nb::arg("name"), nb::arg("inputs"));
-    module.def(
-        "content",
-        [](const std::string& name, nb::list inputs) {
-            const python_source source{std::move(inputs)};
-            return bytes_of(text_at(source, name));
-        },
-        nb::arg("name"), nb::arg("inputs"));
-    module.def(
-        "is_described", [](const std::string& kind) { return vgpuops::whatif::is_described(kind); }, nb::arg("kind"));
-    module.def(
-        "node_list",
-        [](const std::string& name, nb::list inputs) {
-            const python_source source{std::move(inputs)};
-            const auto text = value_or_raise(source.read(name, {}));
-            nb::list rows;
-            const auto content =
-                text.table == nullptr ? vgpuformats::list_content{text.text} : vgpuformats::list_content{*text.table};
-            for (const auto& node : value_or_raise(vgputraces::read_openb_nodes(content, name))) {
-                rows.append(
-                    nb::make_tuple(node.name, node.cpu.count(), node.memory.count(), node.gpu_count, node.model));
-            }
-            return rows;
-        },
-        nb::arg("name"), nb::arg("inputs"));
     nb::class_<pod_template>(module, "PodTemplate").def("__init__", [](pod_template* self, nb::bytes text) {
         new (self) pod_template{one_object(std::move(text), "pod")};
+        self->object.pod->uid.clear();
     });
+    nb::class_<vgpualloc::live_holding>(module, "Holding");
     nb::class_<told_share>(module, "ToldShare")
         .def_ro("container", &told_share::container)
         .def_ro("device", &told_share::device)
@@ -403,14 +51,18 @@ void bind_live(nb::module_& module) {
         .def_prop_ro("part", [](const told_share& share) { return share.part.words; })
         .def_prop_ro("memory_mib", [](const told_share& share) { return share.part.memory.count(); })
         .def_prop_ro("cores", [](const told_share& share) { return share.part.cores; });
-    nb::class_<living_cluster>(module, "Live")
-        .def(nb::init<const std::string&, const std::string&, const std::string&, const std::string&>(),
-             nb::arg("policy"), nb::arg("config"), nb::arg("catalog"), nb::arg("scheduler_config"))
+    nb::class_<living_cluster>(module, "Live", nb::type_slots(live_slots))
+        .def(nb::init<nb::object, nb::object, const std::string&, const std::string&, const std::string&>(),
+             nb::arg("policy").none(), nb::arg("device_policy").none(), nb::arg("config"), nb::arg("catalog"),
+             nb::arg("scheduler_config"))
         .def("learn", &living_cluster::learn)
         .def("upsert", &living_cluster::upsert, nb::arg("text"))
         .def("remove_node", &living_cluster::remove_node, nb::arg("name"))
         .def("remove_pod", &living_cluster::remove_pod, nb::arg("uid"))
-        .def("add_pod", &living_cluster::add_pod, nb::arg("made_like"), nb::arg("name"))
+        .def("add_pod", &living_cluster::add_pod, nb::arg("like"), nb::arg("name"))
+        .def("place_new", &living_cluster::place_new, nb::arg("like"), nb::arg("name"), nb::arg("node").none())
+        .def("holding_of", &living_cluster::holding_of, nb::arg("uid"))
+        .def("give_again", &living_cluster::give_again, nb::arg("uid"), nb::arg("holding"))
         .def("place", &living_cluster::place, nb::arg("uid"), nb::arg("node").none())
         .def("release", &living_cluster::release, nb::arg("uid"))
         .def("state_of", &living_cluster::state_of, nb::arg("uid"))

@@ -68,6 +68,7 @@ NB_MODULE(_core, module) {
     vgpupython::bind_discipline(module);
     vgpupython::bind_simulate(module);
     vgpupython::bind_stepper(module);
+    vgpupython::bind_cluster_files(module);
     vgpupython::bind_live(module);
     vgpupython::bind_ask(module);
 }

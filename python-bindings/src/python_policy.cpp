@@ -36,18 +36,24 @@ nb::object attribute(nb::handle subject, const char* name) { return nb::getattr(
 
 } // namespace
 
-python_policy::python_policy(nb::handle subject, failure_sink fail)
-    : subject_{nb::borrow(subject)}, score_{attribute(subject, "score")},
-      device_score_{attribute(subject, "_device_score")}, arrived_{attribute(subject, "_arrived")},
-      fail_{std::move(fail)}, name_{nb::cast<std::string>(subject.attr("_label"))},
-      class_name_{nb::cast<std::string>(subject.type().attr("__name__"))} {
+std::string label_of(nb::handle spelled) {
+    return nb::cast<std::string>(nb::isinstance<nb::str>(spelled) ? spelled : nb::object{spelled.attr("_label")});
+}
+
+python_policy::python_policy(nb::handle subject, const vgpualloc::cluster& nodes, failure_sink fail)
+    : object_{std::make_shared<policy_object>(policy_object{.subject = nb::borrow(subject),
+                                                            .score = attribute(subject, "score"),
+                                                            .device_score = attribute(subject, "_device_score"),
+                                                            .arrived = attribute(subject, "_arrived")})},
+      has_device_score_{!object_->device_score.is_none()}, fail_{std::move(fail)}, name_{label_of(subject)},
+      class_name_{nb::cast<std::string>(subject.type().attr("__name__"))}, nodes_{&nodes} {
     const auto form = nb::cast<std::string>(subject.attr("form"));
     if (form == "rows") form_ = policy_form::rows;
     if (form == "numba") {
         form_ = policy_form::numba;
         const nb::object compiled = subject.attr("_compiled")();
         compiled_ = pointer_of(compiled.attr("score"));
-        if (!device_score_.is_none()) compiled_device_ = pointer_of(compiled.attr("device_score"));
+        if (has_device_score_) compiled_device_ = pointer_of(compiled.attr("device_score"));
         wants_gpus_ = nb::cast<bool>(compiled.attr("wants_gpus"));
     }
     read_epoch();
@@ -57,16 +63,13 @@ python_policy::~python_policy() {
     const nb::gil_scoped_acquire python;
     for (candidates* const kept : {&single_[0], &single_[1], &wanted_[0], &wanted_[1]}) *kept = {};
     requests_.clear();
-    subject_.reset();
-    score_.reset();
-    device_score_.reset();
-    arrived_.reset();
+    object_.reset();
     fail_ = {};
 }
 
 vgpualloc::policy_traits python_policy::traits() const noexcept {
     const bool batched = form_ == policy_form::arrays;
-    if (device_score_.is_none()) return {.device_score_is_node_score = true, .batched = batched};
+    if (!has_device_score_) return {.device_score_is_node_score = true, .batched = batched};
     return {.view = vgpualloc::looks_at::totals, .batched = batched};
 }
 
@@ -101,7 +104,7 @@ std::uint64_t hash_of(const pod_request& request) {
 
 std::size_t python_policy::number_of(const pod_request& request) {
     const auto is_of = [&](std::size_t number) { return requests_[number].first == request; };
-    if (last_.request == &request && last_.decision == decisions_) return last_.number;
+    if (last_.request == &request && last_.decision == decisions_ && decisions_ > 0) return last_.number;
     const auto known = number_at_.find(&request);
     if (known != number_at_.end() && is_of(known->second)) {
         last_ = {.request = &request, .number = known->second, .decision = decisions_};
@@ -113,7 +116,7 @@ std::size_t python_policy::number_of(const pod_request& request) {
     if (same == last) {
         const nb::gil_scoped_acquire python;
         numbers_.emplace(hash_of(request), number);
-        shown_.push_back(describe_.of(request, static_cast<std::int64_t>(number), nodes()));
+        shown_.push_back(describe_.of(request, static_cast<std::int64_t>(number), nodes_));
         requests_.emplace_back(request, nb::cast(shown_.back()));
     }
     number_at_.insert_or_assign(&request, number);
@@ -121,14 +124,13 @@ std::size_t python_policy::number_of(const pod_request& request) {
     return number;
 }
 
-void python_policy::note_arrival(const pod_request& request, const vgpualloc::ledger& book) {
-    book_ = &book;
+void python_policy::note_arrival(const pod_request& request, const vgpualloc::ledger& /*book*/) {
     ++decisions_;
-    if (has_failed_ || arrived_.is_none()) return;
+    if (has_failed_ || object_->arrived.is_none()) return;
     const std::size_t number = number_of(request);
     const nb::gil_scoped_acquire python;
     try {
-        arrived_(requests_[number].second);
+        object_->arrived(requests_[number].second);
         read_epoch();
     } catch (nb::python_error& raised) {
         fail(std::move(raised), class_name_ + ".arrived");
@@ -136,12 +138,12 @@ void python_policy::note_arrival(const pod_request& request, const vgpualloc::le
 }
 
 void python_policy::begin(const vgpualloc::workload& typical) {
-    const nb::object hears = attribute(subject_, "_begin");
+    const nb::object hears = attribute(object_->subject, "_begin");
     if (hears.is_none()) return;
     nb::list rows;
     for (const auto& request : typical.typical) {
         const pod_request pod{.cpu = request.cpu, .memory = vgpualloc::bytes{0}, .containers = request.containers};
-        const shown_request shown = describe_.of(pod, 0, nodes());
+        const shown_request shown = describe_.of(pod, 0, nodes_);
         rows.append(nb::make_tuple(shown.cpu_milli, shown.gpus, shown.gpu_milli, request.frequency));
     }
     hears(rows);
@@ -219,7 +221,7 @@ double python_policy::node_score(const request_view& request, const node_view& b
     const std::uint64_t id_before = now.id;
     if (now.id != vgpualloc::not_interned && then.id != vgpualloc::not_interned) {
         key = {.request = number, .states = id_before << 32U | then.id};
-    } else if (now.id != vgpualloc::not_interned && !device_score_.is_none()) { // by totals
+    } else if (now.id != vgpualloc::not_interned && has_device_score_) { // by totals
         const auto used = static_cast<std::uint64_t>((then.used - now.used).count());
         const auto idle = static_cast<std::uint64_t>(now.devices_free_whole - then.devices_free_whole);
         key = {.request = number, .states = id_before << 32U | (used << 8U ^ idle)};
@@ -238,7 +240,7 @@ double python_policy::node_score(const request_view& request, const node_view& b
 
 double python_policy::device_score(const request_view& request, const node_view& before, const node_view& after,
                                    const vgpualloc::step_view& step) {
-    if (device_score_.is_none()) return node_score(request, before, after);
+    if (!has_device_score_) return node_score(request, before, after);
     if (step.before == nullptr) return 0.0; // a pod without devices
     const std::size_t number = number_of(*request.request);
     if (form_ == policy_form::numba) {
@@ -340,7 +342,7 @@ void python_policy::call_python(bool of_device, candidates& wanted) {
 }
 
 void python_policy::ask_python(bool of_device, candidates& wanted) {
-    const nb::object& ask = of_device ? device_score_ : score_;
+    const nb::object& ask = of_device ? object_->device_score : object_->score;
     const std::size_t rows = wanted.before->rows();
     const nb::object answer = ask(requests_[wanted.request].second, wanted.shown_before, wanted.shown_after);
     if (form_ == policy_form::rows) {
@@ -379,7 +381,7 @@ void python_policy::check(bool of_device) const {
 }
 
 void python_policy::read_epoch() {
-    const nb::object epoch = subject_.attr("epoch");
+    const nb::object epoch = object_->subject.attr("epoch");
     std::int64_t now = -1;
     if (!nb::try_cast(epoch, now) || now < 0 || static_cast<std::uint64_t>(now) < epoch_) {
         raise(bad_value(vgpualloc::error_code::out_of_range, class_name_ + ".epoch",
@@ -391,30 +393,86 @@ void python_policy::read_epoch() {
 
 // ---- making
 
-vgpualloc::expected<std::unique_ptr<vgpualloc::policy>>
-make_policy(nb::handle spelled, const vgpualloc::policy_parameters& parameters, const failure_sink& fail) {
-    if (nb::isinstance<nb::str>(spelled)) {
-        return vgpualloc::parse_policy(nb::cast<std::string>(spelled), vgpualloc::all_policies(), parameters);
-    }
-    const nb::object parts = attribute(spelled, "_parts");
-    if (parts.is_none() || nb::len(parts) == 0) {
-        auto result = std::make_unique<python_policy>(spelled, fail);
-        result->begin(parameters.target);
+namespace {
+
+using vgpualloc::expected;
+using vgpualloc::unexpected;
+
+/// How a policy is made.
+struct making {
+    const vgpualloc::policy_parameters* parameters;
+    const vgpualloc::cluster* nodes;
+    const failure_sink* fail;
+    policy_objects* objects;
+
+    [[nodiscard]] expected<std::unique_ptr<vgpualloc::policy>> of(nb::handle spelled) const {
+        if (nb::isinstance<nb::str>(spelled)) {
+            return vgpualloc::parse_policy(nb::cast<std::string>(spelled), vgpualloc::all_policies(), *parameters);
+        }
+        const nb::object parts = attribute(spelled, "_parts");
+        if (!parts.is_none() && nb::len(parts) > 0) return sum_of(parts, label_of(spelled));
+        auto result = std::make_unique<python_policy>(spelled, *nodes, *fail);
+        if (objects != nullptr) objects->push_back(result->object());
+        result->begin(parameters->target);
         return result;
     }
-    std::vector<vgpualloc::policies::weighted::term> terms;
-    for (const nb::handle part : parts) {
-        auto scorer = make_policy(part[nb::int_(1)], parameters, fail);
-        if (!scorer) return vgpualloc::unexpected(std::move(scorer).error());
-        if (!vgpualloc::policies::weighted::can_be_a_term(**scorer)) {
-            return vgpualloc::unexpected(bad_value(vgpualloc::error_code::unsupported, "policy",
-                                                   std::string{(*scorer)->name()},
-                                                   "policies that score nodes and draw nothing, as parts of a sum"));
+
+    [[nodiscard]] expected<std::unique_ptr<vgpualloc::policy>> sum_of(nb::handle parts, std::string label) const {
+        std::vector<vgpualloc::policies::weighted::term> terms;
+        for (const nb::handle part : parts) {
+            auto scorer = of(part[nb::int_(1)]);
+            if (!scorer) return unexpected(std::move(scorer).error());
+            if (!vgpualloc::policies::weighted::can_be_a_term(**scorer)) {
+                return unexpected(bad_value(vgpualloc::error_code::unsupported, "policy",
+                                            std::string{(*scorer)->name()},
+                                            "policies that score nodes and draw nothing, as parts of a sum"));
+            }
+            terms.push_back({.scorer = *std::move(scorer), .weight = nb::cast<double>(part[nb::int_(0)])});
         }
-        terms.push_back({.scorer = *std::move(scorer), .weight = nb::cast<double>(part[nb::int_(0)])});
+        return std::make_unique<vgpualloc::policies::weighted>(std::move(label), std::move(terms));
     }
-    return std::make_unique<vgpualloc::policies::weighted>(nb::cast<std::string>(spelled.attr("_label")),
-                                                           std::move(terms));
+
+    [[nodiscard]] expected<vgpualloc::owned_policies> both(nb::handle node, nb::handle device) const {
+        vgpualloc::owned_policies result;
+        auto of_nodes = of(node);
+        if (!of_nodes) return unexpected(std::move(of_nodes).error());
+        result.node = *std::move(of_nodes);
+        if (device.is_none()) return result;
+        auto of_devices = of(device);
+        if (!of_devices) {
+            of_devices.error().field = "device_policy";
+            return unexpected(std::move(of_devices).error());
+        }
+        result.device = *std::move(of_devices);
+        if (result.node->positional() == nullptr && result.device->positional() == nullptr) return result;
+        return unexpected(bad_value(vgpualloc::error_code::unsupported, "device_policy", label_of(device),
+                                    "no policy that looks at positions beside one in Python"));
+    }
+};
+
+} // namespace
+
+vgpualloc::policies_maker given_policies::maker(failure_sink fail, policy_objects* objects) const {
+    const auto is_named = [](const nb::object& spelled) {
+        return spelled.is_none() || nb::isinstance<nb::str>(spelled);
+    };
+    if (is_named(node) && is_named(device)) return {};
+    // Copies of the maker are made and end without the GIL; these objects are held by whoever has it called.
+    return [node = node.ptr(), device = device.ptr(), fail = std::move(fail),
+            objects](const vgpualloc::policy_parameters& parameters,
+                     const vgpualloc::cluster& nodes) -> expected<vgpualloc::owned_policies> {
+        const nb::gil_scoped_acquire python;
+        try {
+            if (objects != nullptr) {
+                std::erase_if(*objects, [](const auto& gone) { return gone.expired(); });
+            }
+            return making{.parameters = &parameters, .nodes = &nodes, .fail = &fail, .objects = objects}.both(node,
+                                                                                                              device);
+        } catch (nb::python_error& raised) {
+            fail(std::move(raised));
+            return unexpected(vgpualloc::bad_input(vgpualloc::error_code::stopped, "", "stopped", ""));
+        }
+    };
 }
 
 } // namespace vgpupython

@@ -15,7 +15,9 @@
 #include "score_memo.hpp"
 #include "score_rows.hpp"
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/policy/factory.hpp"
+#include "vgpualloc/policy/parse.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
 namespace vgpupython {
@@ -31,10 +33,28 @@ using compiled_score = void (*)(std::int64_t rows, const std::int64_t* request, 
                                 const std::int64_t* after, std::int64_t width, const std::int64_t* gpus_before,
                                 const std::int64_t* gpus_after, double* scores);
 
-/// The policy that a text or a vgpualloc.Policy stands for, a weighted sum included. Has the GIL. Errors: those of
-/// vgpualloc::parse_policy(). Raises what begin() raises.
-[[nodiscard]] vgpualloc::expected<std::unique_ptr<vgpualloc::policy>>
-make_policy(nb::handle spelled, const vgpualloc::policy_parameters& parameters, const failure_sink& fail);
+/// What outputs call a policy or discipline that a text or an object stands for.
+[[nodiscard]] std::string label_of(nb::handle spelled);
+
+/// A vgpualloc.Policy and what of it is called.
+struct policy_object {
+    nb::object subject;
+    nb::object score;
+    nb::object device_score; ///< None: score() decides that too
+    nb::object arrived;      ///< None: it does not want to know
+};
+using policy_objects = std::vector<std::weak_ptr<policy_object>>;
+
+/// Policies as Python gives them, each a text or a vgpualloc.Policy, or None.
+struct given_policies {
+    nb::object node;   ///< None: options name both
+    nb::object device; ///< None: as the node's
+
+    /// Makes them, weighted sums included; empty where both are texts or None. Where Python raises, `fail` gets it, and
+    /// the error is stopped. Errors besides: those of vgpualloc::parse_policy(). `objects` gets what those hold that
+    /// are made, while they are there; null: nobody wants to know.
+    [[nodiscard]] vgpualloc::policies_maker maker(failure_sink fail, policy_objects* objects = nullptr) const;
+};
 
 /// Hands the states of candidates to Python, in the form "arrays" those of a whole decision at once, and keeps the
 /// scores, which depend on request and states alone, until the policy's epoch rises. A compiled score costs less than
@@ -42,7 +62,8 @@ make_policy(nb::handle spelled, const vgpualloc::policy_parameters& parameters, 
 class python_policy final : public vgpualloc::policy {
 public:
     /// `subject` is a vgpualloc.Policy. Has the GIL.
-    python_policy(nb::handle subject, failure_sink fail);
+    python_policy(nb::handle subject, const vgpualloc::cluster& nodes, failure_sink fail);
+    [[nodiscard]] const std::shared_ptr<policy_object>& object() const noexcept { return object_; }
     ~python_policy() override;
     python_policy(const python_policy&) = delete;
     python_policy& operator=(const python_policy&) = delete;
@@ -80,7 +101,6 @@ private:
     };
 
     [[nodiscard]] std::size_t number_of(const vgpualloc::pod_request& request);
-    [[nodiscard]] const vgpualloc::cluster* nodes() const { return book_ == nullptr ? nullptr : &book_->nodes(); }
     template <class Add>
     [[nodiscard]] double score(bool of_device, std::size_t request, const std::optional<score_key>& key, Add add);
     /// What is free of each device, the most first, of a node before and after.
@@ -101,10 +121,8 @@ private:
     void forget_scores();
     [[nodiscard]] std::string called(bool of_device) const;
 
-    nb::object subject_;
-    nb::object score_;
-    nb::object device_score_; ///< None: score() decides that too
-    nb::object arrived_;      ///< None: it does not want to know
+    std::shared_ptr<policy_object> object_;
+    bool has_device_score_ = false;
     failure_sink fail_;
     std::string name_;
     std::string class_name_;
@@ -115,13 +133,14 @@ private:
     std::uint64_t epoch_ = 0;
     bool has_failed_ = false;
     bool is_collecting_ = false;
-    const vgpualloc::ledger* book_ = nullptr;
+    const vgpualloc::cluster* nodes_;
     std::vector<std::pair<vgpualloc::pod_request, nb::object>> requests_; ///< by number, as Python sees them
     std::vector<shown_request> shown_;
     std::unordered_multimap<std::uint64_t, std::size_t> numbers_; ///< by a hash of the request
     std::unordered_map<const vgpualloc::pod_request*, std::size_t> number_at_;
     request_describer describe_;
-    /// Of number_at_. While no other pod has arrived, a request stays where it is.
+    /// Of number_at_. Until another pod arrives a request stays where it is; nobody says so where pods are not heard
+    /// of.
     struct known_request {
         const vgpualloc::pod_request* request = nullptr;
         std::size_t number = 0;

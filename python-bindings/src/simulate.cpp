@@ -43,45 +43,16 @@ auto without_gil(call_watch& watch, Make make) {
 
 /// Objects in the place of names; None: there is none.
 struct given_objects {
-    nb::object policy;        ///< a text or a vgpualloc.Policy, as all of these
-    nb::object device_policy; ///< None: as the policy
+    given_policies policies;
     nb::object discipline;
 };
 
-std::string label_of(nb::handle spelled) {
-    return nb::cast<std::string>(nb::isinstance<nb::str>(spelled) ? spelled : nb::object{spelled.attr("_label")});
-}
-
-vgpualloc::expected<vgpusim::policies_of_run>
-make_policies(const given_objects& given, const vgpualloc::policy_parameters& parameters, const failure_sink& fail) {
-    const nb::gil_scoped_acquire python;
-    try {
-        auto node = make_policy(given.policy, parameters, fail);
-        if (!node) return vgpualloc::unexpected(std::move(node).error());
-        vgpusim::policies_of_run result{.node = *std::move(node), .device = nullptr};
-        if (given.device_policy.is_none()) return result;
-        auto device = make_policy(given.device_policy, parameters, fail);
-        if (!device) return vgpualloc::unexpected(std::move(device).error());
-        result.device = *std::move(device);
-        const bool by_position = result.node->positional() != nullptr || result.device->positional() != nullptr;
-        if (!by_position) return result;
-        return vgpualloc::unexpected(bad_value(vgpualloc::error_code::unsupported, "device_policy",
-                                               label_of(given.device_policy),
-                                               "no policy that looks at positions beside one in Python"));
-    } catch (nb::python_error& raised) {
-        fail(std::move(raised));
-        return vgpualloc::unexpected(vgpualloc::bad_input(vgpualloc::error_code::stopped, "", "stopped", ""));
-    }
-}
-
 void use_objects(vgpufacade::simulate_options& options, const given_objects& given, call_watch& watch) {
     const failure_sink fail = [&watch](nb::python_error&& raised) { watch.fail(std::move(raised)); };
-    if (!given.policy.is_none()) {
-        options.config.policy = label_of(given.policy);
-        options.config.device_policy = given.device_policy.is_none() ? "" : label_of(given.device_policy);
-        options.make_policies = [&given, fail](const vgpualloc::policy_parameters& parameters) {
-            return make_policies(given, parameters, fail);
-        };
+    if (!given.policies.node.is_none()) {
+        options.config.policy = label_of(given.policies.node);
+        options.config.device_policy = given.policies.device.is_none() ? "" : label_of(given.policies.device);
+        options.make_policies = given.policies.maker(fail);
     }
     if (!given.discipline.is_none()) {
         options.config.discipline = label_of(given.discipline);
@@ -97,7 +68,7 @@ void use_objects(vgpufacade::simulate_options& options, const given_objects& giv
 simulation_outcome simulate(const named_options& options, const std::optional<named_options>& baseline, nb::list inputs,
                             nb::object tell, nb::object policy, nb::object device_policy, nb::object discipline,
                             const stop_flag* stop) {
-    const given_objects given{std::move(policy), std::move(device_policy), std::move(discipline)};
+    const given_objects given{{std::move(policy), std::move(device_policy)}, std::move(discipline)};
     const python_source source{std::move(inputs)};
     call_watch watch{std::move(tell), stop};
     auto chosen = value_or_raise(vgpufacade::options_from(options, source));

@@ -36,11 +36,8 @@ public:
         auto chosen = value_or_raise(vgpufacade::options_from(options, source));
         // Nodes are the caller's matter. Whatever scores them alike and sees no positions answers which of them fit.
         const std::string device = chosen.config.device_policy;
-        chosen.make_policies = [device](const vgpualloc::policy_parameters& parameters) {
-            return parse_policies("first_fit", device, vgpualloc::all_policies(), parameters)
-                .transform([](vgpualloc::owned_policies made) {
-                    return vgpusim::policies_of_run{.node = std::move(made.node), .device = std::move(made.device)};
-                });
+        chosen.make_policies = [device](const vgpualloc::policy_parameters& parameters, const vgpualloc::cluster&) {
+            return vgpualloc::make_policies("first_fit", device, parameters);
         };
         chosen.config.policy = label;
         auto prepared = [&] {

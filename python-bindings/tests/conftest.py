@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import vgpualloc as vg
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,3 +25,9 @@ def vgpusim():
         return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=check)
 
     return run
+
+
+@pytest.fixture
+def files():
+    """The objects of the example cluster, as ``Cluster.read`` takes them."""
+    return vg.example("cluster")

@@ -7,11 +7,6 @@ import pytest
 import vgpualloc as vg
 
 
-@pytest.fixture(scope="module")
-def files():
-    return vg.example("cluster")
-
-
 @pytest.fixture
 def cluster(files):
     return vg.Cluster.read(**files)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from vgpualloc import _core
 from vgpualloc._cluster_objects import ClusterObjects
 from vgpualloc._errors import StateError, bad_value, whole_number
 from vgpualloc._inputs import Manifest, Manifests, named_input, named_objects
+from vgpualloc._policies import Policies, Policy, checked_pair, is_policy
 from vgpualloc._pods import RESOURCES, NewPod, Placement, Pod, Rejection, checked_name, key_of, manifest_bytes, pod_key
 from vgpualloc._trials import Trial
 from vgpualloc._turns import in_turn
@@ -53,7 +54,8 @@ class Cluster(ClusterObjects):
 
     @classmethod
     def read(cls, objects: Manifests, *, config: Manifests = (), catalog: Manifests = (),
-             scheduler_config: Manifest | None = None, policy: str | None = None) -> Cluster:
+             scheduler_config: Manifest | None = None, policy: str | Policy | None = None,
+             device_policy: str | Policy | None = None) -> Cluster:
         """Reads objects: ``kubectl get nodes,pods,configmaps -A -o json``, a snapshot, manifests.
 
         Parameters
@@ -63,8 +65,8 @@ class Cluster(ClusterObjects):
             As ``vgpusim explain --config`` and ``--catalog`` take them.
         scheduler_config : path or bytes, optional
             Volcano's configuration.
-        policy : str, optional
-            Which policy places pods; by default what the command would take.
+        policy, device_policy : str or Policy, optional
+            Which policy places pods, and which picks the devices of a node; by default what the command would take.
 
         Returns
         -------
@@ -84,7 +86,7 @@ class Cluster(ClusterObjects):
         >>> cluster
         Cluster(6 nodes, 7 devices, 2 pods, 3 waiting)
         """
-        cluster = cls._empty(policy, config=config, catalog=catalog, scheduler_config=scheduler_config)
+        cluster = cls._empty((policy, device_policy), config=config, catalog=catalog, scheduler_config=scheduler_config)
         names, inputs = named_objects("cluster", objects)
         cluster._options += [("cluster", name) for name in names]
         cluster._inputs += inputs
@@ -92,12 +94,13 @@ class Cluster(ClusterObjects):
             for text in _core.documents(name, inputs):
                 cluster._add(json.loads(text))
         cluster._is_as_read = True
-        cluster._live.learn()
+        with cluster._asking(cluster._policies):
+            cluster._live.learn()
         return cluster
 
     @classmethod
     def of(cls, kinds: Mapping[str, int], *, config: Manifests = (), catalog: Manifests = (),
-           policy: str | None = None) -> Cluster:
+           policy: str | Policy | None = None, device_policy: str | Policy | None = None) -> Cluster:
         """An empty cluster of nodes that are described.
 
         Parameters
@@ -105,7 +108,7 @@ class Cluster(ClusterObjects):
         kinds : mapping of str to int
             How many nodes of each kind: ``"MODEL:MODE:DEVICES"``, with 16 CPUs and 128 GiB of memory for each device, or
             ``"MODEL:MODE:DEVICES:CPU_MILLI:MEMORY_MIB"``, or JSON as in ``nodes.kinds`` of a workload model.
-        config, catalog, policy
+        config, catalog, policy, device_policy
             As in ``read()``.
 
         Returns
@@ -124,7 +127,7 @@ class Cluster(ClusterObjects):
         >>> cluster.nodes["node"].tolist()
         ['a100-40gb-mig-8-1', 'a100-40gb-mig-8-2', 'h100-80gb-hami-core-4-1']
         """
-        cluster = cls._empty(policy, config=config, catalog=catalog)
+        cluster = cls._empty((policy, device_policy), config=config, catalog=catalog)
         for kind, count in dict(kinds).items():
             count = whole_number("of()", str(kind), count, 1, 100_000)
             cluster._add_described(str(kind), count, "-", like_cluster=False)
@@ -132,7 +135,8 @@ class Cluster(ClusterObjects):
 
     @classmethod
     def from_table(cls, nodes: Source, *, mode: str = "hami_core", device_memory_mib: int | Mapping[str, int] | None = None,
-                   config: Manifests = (), catalog: Manifests = (), policy: str | None = None) -> Cluster:
+                   config: Manifests = (), catalog: Manifests = (), policy: str | Policy | None = None,
+                   device_policy: str | Policy | None = None) -> Cluster:
         """An empty cluster of the nodes of a list.
 
         Parameters
@@ -143,7 +147,7 @@ class Cluster(ClusterObjects):
             Of all devices.
         device_memory_mib : int or mapping of str to int, optional
             Memory of a device, or of each model that the catalog does not know.
-        config, catalog, policy
+        config, catalog, policy, device_policy
             As in ``read()``.
 
         Returns
@@ -164,7 +168,7 @@ class Cluster(ClusterObjects):
         """
         name, inputs = named_input("nodes", nodes)
         rows = _core.node_list(name, inputs)
-        cluster = cls._empty(policy, config=config, catalog=catalog)
+        cluster = cls._empty((policy, device_policy), config=config, catalog=catalog)
         names: dict[str, list[str]] = {}  # of nodes, by kind
         for node, cpu_milli, memory_mib, gpus, model in rows:
             described: dict[str, Any] = {"cpu_milli": cpu_milli, "memory_mib": memory_mib}
@@ -182,7 +186,7 @@ class Cluster(ClusterObjects):
         return cluster
 
     @classmethod
-    def _empty(cls, policy: str | None, **files: Any) -> Cluster:
+    def _empty(cls, policies: Policies, **files: Any) -> Cluster:
         """Without objects. `files`: config, catalog and scheduler_config, as read() takes them."""
         cluster = object.__new__(cls)
         cluster._lock = threading.RLock()
@@ -196,21 +200,22 @@ class Cluster(ClusterObjects):
             cluster._options += [(key, name) for name in names]
             cluster._inputs += inputs
             contents[key] = [_core.content(name, inputs) for name in names]
-        cluster._begin(policy, {key: b"\n---\n".join(texts) for key, texts in contents.items()})
+        cluster._begin(checked_pair(*policies), {key: b"\n---\n".join(texts) for key, texts in contents.items()})
         return cluster
 
-    def _begin(self, policy: str | None, contents: Mapping[str, bytes]) -> None:
-        self._policy = policy
-        self._live = _core.Live(policy or "", *(contents[key].decode() for key in ("config", "catalog", "scheduler_config")))
+    def _begin(self, policies: Policies, contents: Mapping[str, bytes]) -> None:
+        self._policies = policies
+        self._are_policies_own = any(map(is_policy, policies))
+        self._is_deciding = False
+        with self._asking(policies):
+            self._live = _core.Live(*policies, *(contents[key].decode() for key in ("config", "catalog", "scheduler_config")))
         self._objects = {}
         self._uids = {}
         self._placed = {}
-        self._added: set[str] = set()  # uids of pods that only place() knows
         self._undo = []
         self._trials = []
-        self._is_deciding = False
+        self._due = []
         self._services = {}
-        self._templates: dict[Any, Any] = {}
         self._spoken = None
         self._number = 0
         self._is_as_read = False
@@ -301,58 +306,59 @@ class Cluster(ClusterObjects):
         return self._decide(uid, shown, node)
 
     def _place_new(self, pod: Pod, name: str | None, node: str | None) -> Placement | Rejection:
+        uids = self._uids
         if name is None:
-            name = f"pod-{self._number}"
-            while f"default/{name}" in self._uids:
+            uid = f"default/pod-{self._number}"
+            while uid in uids:
                 self._number += 1
-                name = f"pod-{self._number}"
+                uid = f"default/pod-{self._number}"
             self._number += 1
-        full_name = f"default/{checked_name(name)}"
-        if full_name in self._uids:
-            raise bad_value("duplicate", "name", name, "a name that no pod has", "place()")
-        dialect = self._dialect()
-        template = self._templates.get((pod, dialect))
-        if template is None:
-            template = _core.PodTemplate(json.dumps(pod.manifest(dialect)).encode())
-            self._templates[pod, dialect] = template
-        uid = self._live.add_pod(template, name)
-        self._uids[full_name] = uid
-        outcome: Placement | Rejection | None = None
-        try:
-            outcome = self._decide(uid, name, node, lambda: self._forget(full_name))
-        finally:
-            if not outcome:
-                self._forget(full_name)
-        if outcome:
-            self._added.add(uid)
-            self._objects[("Pod", "default", name)] = NewPod(pod, dialect, name)
-        return outcome
+            name = uid[8:]
+        else:
+            uid = f"default/{checked_name(name)}"
+            if uid in uids:
+                raise bad_value("duplicate", "name", name, "a name that no pod has", "place()")
+        new = pod._as_new(self._spoken or self._dialect())
+        if self._are_policies_own:
+            with self._asking(self._policies):
+                decided = self._live.place_new(new.template, name, node)
+        else:
+            decided = self._live.place_new(new.template, name, node)
+        if decided[0] is None:
+            return Rejection(name, decided[1], decided[2], decided[3])
+        placement = Placement(name, decided[0], decided[1], self._live, uid)
+        uids[uid] = uid
+        self._objects["Pod", "default", name] = new
+        self._placed[uid] = ref(placement)
+        self._is_as_read = False
+        if self._trials:
+            self._undo.append(lambda: self._take_back(uid, self._forget))
+        return placement
 
     def _forget(self, full_name: str) -> None:
-        uid = self._uids.pop(full_name)
-        self._live.remove_pod(uid)
-        self._added.discard(uid)
-        self._objects.pop(pod_key(full_name), None)
+        """A pod that only place() knows is gone."""
+        self._live.remove_pod(self._uids.pop(full_name))
+        del self._objects[pod_key(full_name)]
 
-    def _decide(self, uid: str, shown: str, node: str | None, undo: Callable[[], None] | None = None) -> Placement | Rejection:
-        self._is_deciding = True
-        try:
+    def _decide(self, uid: str, shown: str, node: str | None) -> Placement | Rejection:
+        if self._are_policies_own:
+            with self._asking(self._policies):
+                decided = self._live.place(uid, node)
+        else:
             decided = self._live.place(uid, node)
-        finally:
-            self._is_deciding = False
         if decided[0] is None:
             return Rejection(shown, decided[1], decided[2], decided[3])
         placement = Placement(shown, decided[0], decided[1], self._live, uid)
-        self._placed[uid] = weakref.ref(placement)
-        self._note(lambda: self._take_back(uid, undo))
+        self._placed[uid] = ref(placement)
+        self._note(lambda: self._take_back(uid, None))
         return placement
 
-    def _take_back(self, uid: str, then: Callable[[], None] | None) -> None:
+    def _take_back(self, uid: str, then: Callable[[str], None] | None) -> None:
         self._settle(uid)
         self._placed.pop(uid, None)
         self._live.release(uid)
         if then is not None:
-            then()
+            then(uid)
 
     def _settle(self, uid: str) -> None:
         """A placement reads what it has not read yet, before the pod goes."""
@@ -403,21 +409,20 @@ class Cluster(ClusterObjects):
             self._drop(key)
             return
         self._settle(uid)
-        bound = self._bound_document(key) if self._trials else {}
-        waits = self._objects[key]
-        was_added = uid in self._added
-        placement = self._placed.pop(uid)
+        placement, pod = self._placed.pop(uid), self._objects[key]
+        holding = self._live.holding_of(uid) if self._trials else None
         self._live.release(uid)
-        if was_added:
+        if isinstance(pod, NewPod):
             self._forget(shown)
 
         def again() -> None:
-            self._live.upsert(json.dumps(bound).encode())
-            self._uids[shown] = uid
-            self._objects[key] = waits
+            if isinstance(pod, NewPod):
+                self._live.add_pod(pod.template, key[2])
+                self._uids[shown] = uid
+                self._objects[key] = pod
+            if holding is not None:
+                self._give_again(uid, holding)
             self._placed[uid] = placement
-            if was_added:
-                self._added.add(uid)
 
         self._note(again)
 

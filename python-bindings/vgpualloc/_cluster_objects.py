@@ -21,6 +21,7 @@ class ClusterObjects(ClusterView):
 
     _undo: list[Callable[[], object]]
     _trials: list[Scope]  # open ones, the innermost last
+    _due: list[tuple[str, _core.Holding]]  # what pods are to have again when its devices are there again
     _spoken: str | None  # the dialect that a Pod is written in, where it was looked for
 
     def _add(self, document: dict[str, Any]) -> None:
@@ -28,7 +29,8 @@ class ClusterObjects(ClusterView):
         key = key_of(document)
         before = self._objects.get(key)
         if isinstance(before, NewPod):
-            before = before.manifest()
+            before = before.manifest(key[2])
+        holding = self._holding(key)
         self._live.upsert(json.dumps(document).encode())
         self._objects[key] = document
         if key[0] == "Node":
@@ -36,10 +38,10 @@ class ClusterObjects(ClusterView):
             set_services(self._live, key[2], self._services.get(key[2], {}))
         if key[0] == "Pod":
             self._uids[f"{key[1]}/{key[2]}"] = (document.get("metadata") or {}).get("uid") or f"{key[1]}/{key[2]}"
-        self._note(lambda: self._add(before) if before is not None else self._drop(key))
+        self._note(lambda: self._bring_back(before, {}, holding) if before is not None else self._drop(key))
 
     def _drop(self, key: Key) -> None:
-        before = self._objects.pop(key)
+        before, holding = self._objects.pop(key), self._holding(key)
         kind, namespace, name = key
         services: dict[str, str] = {}
         if kind == "Node":
@@ -48,12 +50,23 @@ class ClusterObjects(ClusterView):
             self._live.remove_node(name)
         elif kind == "Pod":
             self._live.remove_pod(self._uids.pop(f"{namespace}/{name}"))
-        self._note(lambda: self._bring_back(before, services))
+        self._note(lambda: self._bring_back(before, services, holding))
 
-    def _bring_back(self, document: dict[str, Any], services: dict[str, str]) -> None:
+    def _holding(self, key: Key) -> _core.Holding | None:
+        """What a pod has, where it may have to be given to it again: objects need not say it."""
+        uid = self._uids.get(f"{key[1]}/{key[2]}") if self._trials and key[0] == "Pod" else None
+        return self._live.holding_of(uid) if uid is not None else None
+
+    def _bring_back(self, document: dict[str, Any], services: dict[str, str], holding: _core.Holding | None) -> None:
         if services:
             self._services[document["metadata"]["name"]] = services
         self._add(document)
+        if holding is not None:
+            self._give_again(self._uids["/".join(key_of(document)[1:])], holding)
+
+    def _give_again(self, uid: str, holding: _core.Holding) -> None:
+        if not self._live.give_again(uid, holding):
+            self._due.append((uid, holding))
 
     def _note(self, inverse: Callable[[], object]) -> None:
         """Remembers how a change is undone, where a trial is open."""

@@ -6,13 +6,15 @@ import copy
 import json
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from vgpualloc import _core
 from vgpualloc._answers import Answer, node_answer
 from vgpualloc._errors import bad_value
 from vgpualloc._inputs import Manifest, Manifests, Named, listed, named_objects
+from vgpualloc._policies import Policies, Policy, checked_pair, in_run, label_of
 from vgpualloc._pods import Key, NewPod, Placement, pod_option
 from vgpualloc._tables import Table, table_of_rows
 from vgpualloc._trials import with_health
@@ -25,7 +27,8 @@ class ClusterView:
 
     if TYPE_CHECKING:
         _lock: threading.RLock  # a slot of Cluster
-    _policy: str | None
+    _policies: Policies
+    _is_deciding: bool
     _live: _core.Live
     _options: list[tuple[str, str]]
     _inputs: list[Named]
@@ -57,7 +60,7 @@ class ClusterView:
     def _bound_document(self, key: Key) -> dict[str, Any]:
         """A pod's object as a scheduler and the node leave it."""
         kept = self._objects[key]
-        document: dict[str, Any] = kept.manifest() if isinstance(kept, NewPod) else copy.deepcopy(kept)
+        document: dict[str, Any] = kept.manifest(key[2]) if isinstance(kept, NewPod) else copy.deepcopy(kept)
         uid = self._uids[f"{key[1]}/{key[2]}"]
         if uid not in self._placed:
             return document
@@ -172,24 +175,43 @@ class ClusterView:
 
     # ---- questions
 
-    def _ask(self, command: str, options: Iterable[tuple[str, str]], inputs: list[Named]) -> tuple[str, Any]:
+    @contextmanager
+    def _asking(self, policies: Policies) -> Iterator[None]:
+        """While it is open policies decide. One that is in another run raises StateError, and one that calls the cluster."""
+        with in_run(*policies):
+            self._is_deciding = True
+            try:
+                yield
+            finally:
+                self._is_deciding = False
+
+    def _policies_of(self, policy: str | Policy | None, device_policy: str | Policy | None) -> Policies:
+        """Those of a question; by default the cluster's."""
+        own = self._policies if policy is None else (policy, None)
+        return checked_pair(own[0], device_policy if device_policy is not None else own[1])
+
+    def _ask(self, command: str, options: Iterable[tuple[str, str]], inputs: list[Named],
+             policies: Policies = (None, None)) -> tuple[str, Any]:
         own, named = self._options, self._inputs
         if not self._is_as_read:
             own = [("cluster", "<snapshot>"), *(option for option in own if option[0] != "cluster")]
             named = [*named, ("<snapshot>", self.snapshot())]
         if command != "explain":
             own = [option for option in own if option[0] != "scheduler_config"]
-        text, content = _core.ask(command, [*own, *options], [*named, *inputs])
+        names = [(key, label_of(value)) for key, value in zip(("policy", "device_policy"), policies) if value is not None]
+        with self._asking(policies):
+            text, content = _core.ask(command, [*own, *options, *names], [*named, *inputs], *policies)
         return text.decode(errors="replace"), json.loads(content)
 
-    def explain(self, pod: Manifest, *, policy: str | None = None, node: str | None = None) -> Answer:
+    def explain(self, pod: Manifest, *, policy: str | Policy | None = None, device_policy: str | Policy | None = None,
+                node: str | None = None) -> Answer:
         """Why a pod goes where it goes, or nowhere: every node and device, with numbers.
 
         Parameters
         ----------
         pod : str, path, bytes or mapping
             The name of one that waits, or a manifest.
-        policy : str, optional
+        policy, device_policy : str or Policy, optional
             By default the cluster's.
         node : str, optional
             The only node to look at.
@@ -213,9 +235,9 @@ class ClusterView:
         (False, '0/6 nodes are available: 2')
         """
         options, inputs = pod_option("pod", pod)
-        policy = policy if policy is not None else self._policy
-        options += [(key, value) for key, value in (("policy", policy), ("node", node)) if value is not None]
-        text, content = self._ask("explain", options, inputs)
+        if node is not None:
+            options.append(("node", node))
+        text, content = self._ask("explain", options, inputs, self._policies_of(policy, device_policy))
         answer = content[0] if isinstance(content, list) and len(content) == 1 else content
         return Answer(text, answer, answer["choice"]["node"] is not None)
 
@@ -248,12 +270,14 @@ class ClusterView:
         """
         shown, uid = self._find(pod)
         self._node(node)
-        return node_answer(shown, node, *self._live.ask_node(uid, node))
+        with self._asking(self._policies):
+            answer = self._live.ask_node(uid, node)
+        return node_answer(shown, node, *answer)
 
     def whatif(self, *, add_nodes: Mapping[str, int] | None = None, node_templates: Manifests = (),
                drain: str | Iterable[str] = (), fail: str | Iterable[str] = (), set_mode: Mapping[str, str] | None = None,
-               add_pods: Manifests = (), find_nodes: str | None = None, policy: str | None = None,
-               seed: int = 42) -> Answer:
+               add_pods: Manifests = (), find_nodes: str | None = None, policy: str | Policy | None = None,
+               device_policy: str | Policy | None = None, seed: int = 42) -> Answer:
         """What would become of the cluster; nothing is changed.
 
         Parameters
@@ -270,7 +294,7 @@ class ClusterView:
             Pods that come.
         find_nodes : str, optional
             A kind, of which the smallest number is looked for that is enough.
-        policy : str, optional
+        policy, device_policy : str or Policy, optional
             By default the cluster's.
         seed : int
             Of policies that draw.
@@ -296,8 +320,8 @@ class ClusterView:
         options += [("set_mode", f"{node}={mode}") for node, mode in dict(set_mode or ()).items()]
         options += [("drain", name) for name in listed(drain)] + [("fail", name) for name in listed(fail)]
         options.append(("seed", str(seed)))
-        policy = policy if policy is not None else self._policy
-        options += [(key, value) for key, value in (("policy", policy), ("find_nodes", find_nodes)) if value is not None]
+        if find_nodes is not None:
+            options.append(("find_nodes", find_nodes))
         inputs: list[Named] = []
         for key, value in (("node_template", node_templates), ("add_pods", add_pods)):
             if isinstance(value, (tuple, list)) and not value:
@@ -305,7 +329,7 @@ class ClusterView:
             names, named = named_objects(key, value)
             options += [(key, name) for name in names]
             inputs += named
-        text, content = self._ask("whatif", options, inputs)
+        text, content = self._ask("whatif", options, inputs, self._policies_of(policy, device_policy))
         return Answer(text, content, content.get("refused", 0) == 0)
 
     def plan(self, pod: str | None = None, *, add_pod: Manifest | None = None, consolidate: str | None = None,

@@ -36,7 +36,7 @@ _options: dict[str, dict[str, str]] = {}
 def options() -> dict[str, dict[str, str]]:
     """The keys of a simulation: type, values, default, help and flag of each. Where files go write() says."""
     if not _options:
-        entries: list[dict[str, str]] = json.loads(_core.ask("options", [], [])[1])
+        entries: list[dict[str, str]] = json.loads(_core.ask("options", [], [], None, None)[1])
         _options.update({entry["name"]: entry for entry in entries if entry["name"] not in ("out", "trace")})
     return _options
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import json
 import os
-import time
 from collections.abc import Mapping
+from time import time_ns
 from typing import Any, Literal, NamedTuple
 
+from vgpualloc import _core
 from vgpualloc._errors import bad_value, whole_number
 from vgpualloc._inputs import Named, named_input
 
@@ -81,7 +82,7 @@ class Pod:
     Pod(gpus=1, gpu_memory_mib=20480, cpu_milli=4000)
     """
 
-    __slots__ = ("_amounts",)
+    __slots__ = ("_amounts", "_new")
     gpus: int
     gpu_memory_mib: int | None
     gpu_memory_percent: int | None
@@ -90,6 +91,7 @@ class Pod:
     cpu_milli: int
     memory_mib: int
     _amounts: dict[str, Any]
+    _new: dict[str, NewPod]  # by dialect
     _FIELDS = ("gpus", "gpu_memory_mib", "gpu_memory_percent", "gpu_cores", "profile", "cpu_milli", "memory_mib")
 
     def __init__(self, *, gpus: int = 0, gpu_memory_mib: int | None = None, gpu_memory_percent: int | None = None,
@@ -106,6 +108,7 @@ class Pod:
         if gpu_memory_mib is not None and gpu_memory_percent is not None:
             raise bad_value("mismatch", "gpu_memory_percent", gpu_memory_percent, "none beside gpu_memory_mib", "Pod")
         object.__setattr__(self, "_amounts", amounts)
+        object.__setattr__(self, "_new", {})
 
     def __getattr__(self, name: str) -> Any:
         if name in Pod._FIELDS:
@@ -161,6 +164,12 @@ class Pod:
                 "spec": {"containers": [{"name": "main", "image": "none",
                                          "resources": {"limits": resources, "requests": dict(resources)}}]}}
 
+    def _as_new(self, dialect: str) -> NewPod:
+        new = self._new.get(dialect)
+        if new is None:
+            self._new[dialect] = new = NewPod(self, dialect, _core.PodTemplate(json.dumps(self.manifest(dialect)).encode()))
+        return new
+
     def _resources(self, dialect: str) -> dict[str, str]:
         if not self.gpus:
             return {}
@@ -196,14 +205,14 @@ def _pod_of(amounts: Mapping[str, Any]) -> Pod:
 
 
 class NewPod(NamedTuple):
-    """A pod that place() has made, whose object is written when somebody wants it."""
+    """What pods are that place() has made: their objects are written when somebody wants them."""
 
     pod: Pod
     dialect: str
-    name: str
+    template: _core.PodTemplate
 
-    def manifest(self) -> dict[str, Any]:
-        return self.pod.manifest(self.dialect, self.name)
+    def manifest(self, name: str) -> dict[str, Any]:
+        return self.pod.manifest(self.dialect, name)
 
 
 class Placement:
@@ -229,6 +238,8 @@ class Placement:
     pod: str
     node: str
     score: float
+    _shares: tuple[Share, ...]  # these two where _live is None
+    _annotations: dict[str, str]
 
     def __init__(self, pod: str, node: str, score: float, live: Any, uid: str) -> None:
         self.pod = pod
@@ -236,9 +247,7 @@ class Placement:
         self.score = score
         self._live = live
         self._uid = uid
-        self._made = time.time_ns()
-        self._shares: tuple[Share, ...] | None = None
-        self._annotations: dict[str, str] | None = None
+        self._made = time_ns()
 
     @property
     def shares(self) -> tuple[Share, ...]:
@@ -252,7 +261,7 @@ class Placement:
         1
         """
         self._settle()
-        return self._shares or ()
+        return self._shares
 
     @property
     def annotations(self) -> dict[str, str]:
@@ -267,7 +276,7 @@ class Placement:
         True
         """
         self._settle()
-        return dict(self._annotations or {})
+        return dict(self._annotations)
 
     def _settle(self) -> None:
         """Reads what there is to read, while the pod runs."""

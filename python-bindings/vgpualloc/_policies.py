@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 from vgpualloc._errors import StateError, bad_value, whole_number
 from vgpualloc._tables import Table
@@ -148,15 +148,16 @@ class _Weighted(Policy):
 
     @property
     def _label(self) -> str:
-        return "weighted:" + ",".join(f"{_name_of(part)}={weight:g}" for weight, part in self._parts or ())
+        return "weighted:" + ",".join(f"{label_of(part)}={weight:g}" for weight, part in self._parts or ())
 
 
 def _key_of(part: str | Policy) -> str:
     return part if isinstance(part, str) else part.key
 
 
-def _name_of(part: str | Policy) -> str:
-    return part if isinstance(part, str) else part._label
+def label_of(policy: str | Policy) -> str:
+    """What outputs call it."""
+    return policy if isinstance(policy, str) else policy._label
 
 
 def weighted(*parts: tuple[float, str | Policy]) -> Policy:
@@ -262,6 +263,9 @@ class Discipline(_Named):
         raise NotImplementedError(f"{type(self).__name__} has no method schedule(queue)")
 
 
+Policies = tuple[Union[str, Policy, None], Union[str, Policy, None]]  # of nodes, and of a node's devices
+
+
 def is_policy(value: Any) -> bool:
     return isinstance(value, Policy)
 
@@ -285,6 +289,16 @@ def checked_policy(key: str, value: Any) -> Any:
         raise bad_value("unknown_name", f"{type(value).__name__}.form", value.form, f"one of {', '.join(_FORMS)}")
     whole_number(type(value).__name__, "epoch", value.epoch, most=2**63 - 1)
     return value
+
+
+def checked_pair(policy: str | Policy | None, device_policy: str | Policy | None) -> Policies:
+    """A policy and one for the devices of a node, of which each may be a name, an object or None."""
+    for key, value in (("policy", policy), ("device_policy", device_policy)):
+        if not (value is None or isinstance(value, str)):
+            checked_policy(key, value)
+    if policy is None and is_policy(device_policy):
+        raise bad_value("missing", "policy", "", "a policy beside a device_policy that is an object")
+    return policy or None, device_policy or None
 
 
 def checked_discipline(value: Any) -> Any:

@@ -107,6 +107,8 @@ def _undo(cluster: Cluster, scope: Scope) -> None:
     try:
         for inverse in reversed(inverses):
             inverse()
+        due = [entry for entry in cluster._due if not cluster._live.give_again(*entry)]
+        cluster._due = due if trials else []
     finally:
         cluster._trials = trials
     cluster._is_as_read = scope.was_as_read

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "vgpualloc/policy/parse.hpp"
 #include "vgpufacade/core_names.hpp"
 #include "vgpufacade/simulate.hpp"
 #include "vgpuformats/input_source.hpp"
@@ -38,8 +39,10 @@ struct reply_texts {
     }
 };
 
-/// Answers a command of ask.h, whose options are listed there.
+/// Answers a command of ask.h, whose options are listed there. `make_policies` brings the policies of explain and
+/// whatif, which their options then only call by a name; empty: the names hold.
 [[nodiscard]] reply_texts answer_to(std::string_view command, const named_options& options,
-                                    const vgpuformats::input_source& source, const std::function<bool()>& stop);
+                                    const vgpuformats::input_source& source, const std::function<bool()>& stop,
+                                    const vgpualloc::policies_maker& make_policies = {});
 
 } // namespace vgpufacade

@@ -58,7 +58,8 @@ expected<scorers> make_scorers(const kube::snapshot& state, const question& aske
                                                   .seed = asked.seed,
                                                   .prices =
                                                       vgpualloc::book_by_size(result.typical, state.book->nodes())};
-    auto policies = vgpualloc::make_policies(asked.policy, asked.device_policy, parameters);
+    auto policies = asked.make_policies ? asked.make_policies(parameters, state.book->nodes())
+                                        : vgpualloc::make_policies(asked.policy, asked.device_policy, parameters);
     if (!policies) return unexpected(std::move(policies).error());
     result.policies = *std::move(policies);
     return result;

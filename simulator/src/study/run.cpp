@@ -233,13 +233,12 @@ move_rules move_rules_of(const run_config& config, move_planner* planner) {
 }
 
 /// The policies of a run, brought or named.
-expected<policies_of_run> policies_for(const run_config& config, const run_parts& parts, bool is_volcano,
-                                       const vgpualloc::policy_parameters& parameters) {
-    if (parts.make_policies) return parts.make_policies(parameters);
+expected<vgpualloc::owned_policies> policies_for(const run_config& config, const run_parts& parts, bool is_volcano,
+                                                 const vgpualloc::policy_parameters& parameters,
+                                                 const vgpualloc::cluster& nodes) {
+    if (parts.make_policies) return parts.make_policies(parameters, nodes);
     // Where Volcano decides, the allocator shows the state of nodes, which every policy does alike.
-    auto named = vgpualloc::make_policies(is_volcano ? "binpack" : config.policy, config.device_policy, parameters);
-    if (!named) return unexpected(std::move(named).error());
-    return policies_of_run{.node = std::move(named->node), .device = std::move(named->device)};
+    return vgpualloc::make_policies(is_volcano ? "binpack" : config.policy, config.device_policy, parameters);
 }
 
 /// Checks what can be checked before anything is made. The discipline is one that the caller brings where `entry` is
@@ -265,7 +264,7 @@ struct started_run::parts_of_run {
     bool splits_idle = true; ///< why what is idle is of no use
     run_prices prices{};
     std::shared_ptr<vgpualloc::fragmentation_model> fragmentation{};
-    policies_of_run policies{};
+    vgpualloc::owned_policies policies{};
     std::unique_ptr<discipline> rules{};
     std::optional<vgpualloc::cluster> start{}; ///< the nodes as they were, where they change
     run_record record{};
@@ -301,13 +300,6 @@ expected<std::unique_ptr<started_run>> started_run::begin(const run_config& conf
     run->loaded = &loaded;
     run->rules = *std::move(rules);
     run->fragmentation = std::make_shared<vgpualloc::fragmentation_model>(input.typical);
-    auto policies = policies_for(config, parts, is_volcano,
-                                 {.target = input.typical,
-                                  .seed = static_cast<std::uint64_t>(config.seed),
-                                  .fragmentation = run->fragmentation,
-                                  .prices = run->prices.book()});
-    if (!policies) return unexpected(std::move(policies).error());
-    run->policies = *std::move(policies);
     run_record& record = run->record;
     record.config = config;
     // Where nothing happens to nodes and devices, those of the ledger stay as they are. Moves close devices to others.
@@ -316,6 +308,14 @@ expected<std::unique_ptr<started_run>> started_run::begin(const run_config& conf
     run->splits_idle = parts.kept == kept_of_run::everything;
     if (changes && run->is_counted) run->start = nodes;
     record.ledger = std::make_unique<vgpualloc::ledger>(std::move(nodes));
+    auto policies = policies_for(config, parts, is_volcano,
+                                 {.target = input.typical,
+                                  .seed = static_cast<std::uint64_t>(config.seed),
+                                  .fragmentation = run->fragmentation,
+                                  .prices = run->prices.book()},
+                                 record.ledger->nodes());
+    if (!policies) return unexpected(std::move(policies).error());
+    run->policies = *std::move(policies);
     record.ledger->expect_pods(input.pods.size());
     run->alloc.emplace(*record.ledger, run->policies.pair(),
                        vgpualloc::allocator_options{.requests_max = input.requests.size() + 1});

@@ -194,11 +194,9 @@ TEST(simulate, tells_how_far_it_is) {
 TEST(simulate, takes_policies_and_disciplines_as_objects) {
     const std::string expected = small_run{"best_fit"}.texts();
     small_run run{"best_fit"};
-    run.options.make_policies =
-        [](const vgpualloc::policy_parameters& parameters) -> vgpualloc::expected<vgpusim::policies_of_run> {
-        auto named = vgpualloc::make_policy("best_fit", parameters);
-        if (!named) return vgpualloc::unexpected(named.error());
-        return vgpusim::policies_of_run{.node = *std::move(named), .device = nullptr};
+    run.options.make_policies = [](const vgpualloc::policy_parameters& parameters, const vgpualloc::cluster& nodes) {
+        EXPECT_FALSE(nodes.nodes.empty());
+        return vgpualloc::make_policies("best_fit", "", parameters);
     };
     run.options.make_discipline = [] { return vgpusim::make_discipline<vgpusim::try_once>(); };
     EXPECT_EQ(run.texts(), expected);

@@ -291,6 +291,58 @@ TEST(live_cluster, a_suspended_pod_resumes_where_its_node_is_now) {
     EXPECT_EQ(live->book().devices(live->find_node("n7"))[0].memory, mib{0});
 }
 
+TEST(live_cluster, a_pod_has_again_what_it_had) {
+    const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000)) + named_pod("q", "v", vgpu(1, 2000)));
+    EXPECT_FALSE(live->holding_of("u"));
+    ASSERT_TRUE(live->reserve("u", live->find_node("n1")).fits());
+    EXPECT_FALSE(live->holding_of("u")) << "it is not confirmed";
+    ASSERT_EQ(live->commit("u").code, rejection_code::none);
+    const auto holding = live->holding_of("u");
+    ASSERT_TRUE(holding);
+    EXPECT_THAT(holding->uuids, ElementsAre("B"));
+    ASSERT_EQ(live->release("u").code, rejection_code::none);
+    ASSERT_TRUE(live->reserve("u", live->find_node("n0")).fits()); // meanwhile it is elsewhere
+    EXPECT_EQ(live->upsert(objects(gpu_node("n1", card("C") + card("B")))[0]), told::changed);
+    ASSERT_EQ(live->give_again("u", *holding).code, rejection_code::none);
+    EXPECT_EQ(live->state_of("u"), live_pod_state::committed);
+    EXPECT_EQ(live->holding_of("u")->uuids, holding->uuids);
+    EXPECT_EQ(live->book().live_count(), 1U);
+    EXPECT_EQ(live->upsert(objects(gpu_node("n1", card("C")))[0]), told::changed);
+    ASSERT_EQ(live->release("u").code, rejection_code::none);
+    ASSERT_TRUE(live->reserve("u", live->find_node("n0")).fits());
+    EXPECT_EQ(live->give_again("u", *holding).code, rejection_code::node_gone) << "its device is not there";
+    EXPECT_EQ(live->state_of("u"), live_pod_state::reserved) << "nothing has changed";
+    EXPECT_EQ(live->give_again("w", *holding).code, rejection_code::pod_not_known);
+}
+
+TEST(live_cluster, takes_policies_as_objects) {
+    live_options options{.policy = "mine"};
+    options.config = dialects().config();
+    int calls = 0;
+    bool fails = false;
+    options.make_policies = [&](const vgpualloc::policy_parameters& parameters,
+                                const vgpualloc::cluster& nodes) -> vgpualloc::expected<vgpualloc::owned_policies> {
+        ++calls;
+        EXPECT_EQ(nodes.nodes.empty(), calls == 1);
+        if (fails) return vgpualloc::unexpected(vgpualloc::bad_input(vgpualloc::error_code::stopped, "", "", ""));
+        return vgpualloc::parse_policies("binpack", "", vgpualloc::native_policies, parameters);
+    };
+    const auto live = *live_cluster::make(std::move(options));
+    for (const auto& object : objects(two_nodes + named_pod("p", "u", vgpu(1, 3000)))) {
+        EXPECT_EQ(live->upsert(object), told::changed);
+    }
+    EXPECT_EQ(scores_of(*live, "u"), scores_of(*live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000))), "u"));
+    EXPECT_TRUE(live->renew_policies());
+    EXPECT_EQ(calls, 2);
+    fails = true;
+    EXPECT_FALSE(live->renew_policies());
+    EXPECT_FALSE(live->learn_workload());
+    EXPECT_EQ(scores_of(*live, "u").size(), 2U) << "those that there were decide";
+    fails = false;
+    EXPECT_TRUE(live->learn_workload());
+    EXPECT_TRUE(live->question("u")->explain());
+}
+
 TEST(live_cluster, a_pod_that_asks_for_nonsense_says_why) {
     const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, -4)));
     ASSERT_TRUE(live->failure_of("u"));

@@ -22,7 +22,7 @@ std::string summary_of(const std::string& policy, std::span<const policy_entry> 
     for (const policy_entry& entry : known) {
         if (entry.name == policy) return std::string{entry.summary};
     }
-    return "a sum of scores, each times its weight";
+    return policy.starts_with("weighted:") ? "a sum of scores, each times its weight" : "a policy of the caller's own";
 }
 
 /// How plugin deviceshare ranks for the pods of one dialect.
@@ -142,7 +142,8 @@ expected<ranking> by_policy(const snapshot& state, const snapshot_pod& pod, cons
     parameters.prices = book_by_size(parameters.target, state.book->nodes());
     const std::string spelling = options.policy.empty() ? default_policy : options.policy;
     const std::string other_device_policy = options.device_policy == spelling ? "" : options.device_policy;
-    auto policies = parse_policies(spelling, other_device_policy, options.policies, parameters);
+    auto policies = options.make_policies ? options.make_policies(parameters, state.book->nodes())
+                                          : parse_policies(spelling, other_device_policy, options.policies, parameters);
     if (!policies) return unexpected(std::move(policies).error());
     const std::string others = words_on_other_ranking(pod, state.dialects.find(pod.dialect), options.policy.empty());
     ranking result{.scorer = std::move(policies->node),

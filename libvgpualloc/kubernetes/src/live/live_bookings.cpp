@@ -31,11 +31,10 @@ rejection_detail live_cluster::release(std::string_view uid) {
 }
 
 rejection_detail live_cluster::suspend(std::string_view uid) {
-    const booking* const held = booking_of(uid);
-    if (held == nullptr) return {.code = rejection_code::pod_not_known};
-    suspension kept{.held = *held, .node = book().nodes().nodes[held->where.node.at()].name};
+    auto holding = holding_of(uid);
+    if (!holding) return release(uid); // says why
     const rejection_detail released = release(uid);
-    if (released.code == rejection_code::none) suspended_.insert_or_assign(*name_of(uid), std::move(kept));
+    if (released.code == rejection_code::none) suspended_.insert_or_assign(*name_of(uid), *std::move(holding));
     return released;
 }
 
@@ -43,12 +42,42 @@ rejection_detail live_cluster::resume(std::string_view uid) {
     const std::string* const name = name_of(uid);
     const auto kept = name == nullptr ? suspended_.end() : suspended_.find(*name);
     if (kept == suspended_.end()) return {.code = rejection_code::pod_not_known};
-    booking held = kept->second.held;
-    held.where.node = find_node(kept->second.node);
-    if (!held.where.node.valid()) return {.code = rejection_code::node_gone};
-    const auto adopted = view_.book().adopt(std::move(held)); // it runs, whatever was given out meanwhile
+    const live_holding holding = kept->second;
+    return give_again(uid, holding);
+}
+
+std::optional<live_holding> live_cluster::holding_of(std::string_view uid) const {
+    const pod_id id = id_of(uid);
+    const booking* const held = book().find_booking(id);
+    if (held == nullptr || !book().is_committed(id)) return std::nullopt;
+    const node& host = book().nodes().nodes[held->where.node.at()];
+    live_holding result{.held = *held, .node = host.name, .uuids = {}};
+    for (const device_share& share : held->where.shares) result.uuids.push_back(host.devices[share.device.at()].uuid);
+    return result;
+}
+
+rejection_detail live_cluster::give_again(std::string_view uid, const live_holding& holding) {
+    const pod_id id = id_of(uid);
+    if (!id.valid()) return {.code = rejection_code::pod_not_known};
+    booking again = holding.held;
+    again.owner = id;
+    again.where.node = find_node(holding.node);
+    if (!again.where.node.valid()) return {.code = rejection_code::node_gone};
+    for (std::size_t i = 0; i < holding.uuids.size(); ++i) {
+        const auto same = find_device(again.where.node, holding.uuids[i]);
+        if (!same) return {.code = rejection_code::node_gone};
+        again.where.shares[i].device = *same;
+    }
+    // Both at once: where the former parts cannot be had again, what is there now stays.
+    trial attempt{view_.book()};
+    if (book().is_live(id)) {
+        const auto gone = book().is_committed(id) ? view_.book().release(id) : view_.book().rollback(id);
+        if (!gone) return gone.error();
+    }
+    const auto adopted = view_.book().adopt(std::move(again)); // it runs, whatever was given out meanwhile
     if (!adopted) return adopted.error();
-    suspended_.erase(kept);
+    attempt.keep();
+    suspended_.erase(*name_of(uid));
     return {};
 }
 

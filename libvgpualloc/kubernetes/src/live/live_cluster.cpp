@@ -92,12 +92,12 @@ expected<void> live_cluster::configure(live_options options) {
         }
         if (view_.book().is_committed(held->owner)) static_cast<void>(view.book().commit(id));
     }
-    std::map<std::string, suspension, std::less<>> suspended;
+    std::map<std::string, live_holding, std::less<>> suspended;
     for (const auto& [full_name, kept] : suspended_) {
         const pod_id id = view.id_of(full_name);
         const booking* const held = view.book().find_booking(id);
         if (held == nullptr) continue;
-        suspended.emplace(full_name, suspension{.held = *held, .node = kept.node});
+        suspended.emplace(full_name, live_holding{.held = *held, .node = kept.node, .uuids = kept.uuids});
         const auto released = view.book().release(id);
         VGA_ASSERT(released.has_value(), "what the view adopted is committed");
     }
@@ -455,6 +455,7 @@ expected<live_question> live_cluster::question(std::string_view uid) {
         .pod = *pod,
         .options = {.policy = options_.policy,
                     .device_policy = options_.device_policy,
+                    .make_policies = options_.make_policies,
                     .served = options_.deviceshare,
                     .is_scheduler = true}};
 }

@@ -37,8 +37,11 @@ double distance(const workload& left, const workload& right) {
 expected<owned_policies> make_live_policies(const live_options& options, const workload& typical,
                                             const cluster& nodes) {
     const policy_parameters parameters{.target = typical, .seed = 0, .prices = book_by_size(typical, nodes)};
-    auto result = parse_policies(options.policy, options.device_policy, options.policies, parameters);
-    if (!result && result.error().code == error_code::unknown_name) { // an error that lists those without draws
+    auto result = options.make_policies
+                      ? options.make_policies(parameters, nodes)
+                      : parse_policies(options.policy, options.device_policy, options.policies, parameters);
+    if (!options.make_policies && !result &&
+        result.error().code == error_code::unknown_name) { // an error that lists those without draws
         std::vector<policy_entry> without_draws(options.policies.begin(), options.policies.end());
         std::erase_if(without_draws, [](const policy_entry& entry) { return draws(*entry.make({})); });
         result = parse_policies(options.policy, options.device_policy, without_draws, parameters);
@@ -83,11 +86,25 @@ bool live_cluster::learn_workload() {
     workload now = kube::typical_of(counts_);
     if (distance(now, learned_) <= difference_min) return false;
     auto made = make_deciders(options_, now, book());
-    VGA_ASSERT(made.has_value(), "the policies have been made before");
+    VGA_ASSERT(made.has_value() || options_.make_policies, "the policies have been made before");
+    if (!made) return false;
     learned_ = std::move(now);
     deciders_ = *std::move(made);
     changes_ = 0;
     return true;
+}
+
+expected<void> live_cluster::renew_policies() {
+    auto renewed = make_deciders(options_, learned_, book());
+    if (!renewed) return unexpected(std::move(renewed).error());
+    deciders_ = *std::move(renewed);
+    return {};
+}
+
+void live_cluster::note_arrival(std::string_view uid) {
+    known_pod* const known = read(uid);
+    if (known == nullptr) return;
+    if (const auto number = intern(*known)) deciders_->alloc.note_arrival(*number);
 }
 
 } // namespace vgpualloc

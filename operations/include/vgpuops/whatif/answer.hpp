@@ -12,6 +12,7 @@
 #include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/metrics/idle_split.hpp"
+#include "vgpualloc/policy/parse.hpp"
 #include "vgpuops/core_names.hpp"
 #include "vgpuops/whatif/changes.hpp"
 #include "vgpuops/whatif/find_nodes.hpp"
@@ -25,7 +26,8 @@ struct question {
     std::vector<kube::manifest> templates{};
     std::optional<vgpualloc::hardware_catalog> catalog{}; ///< of devices of kinds that are described; none: built in
     std::string policy = explaining::default_policy;
-    std::string device_policy{}; ///< of the devices of a node; empty: as `policy`
+    std::string device_policy{};               ///< of the devices of a node; empty: as `policy`
+    vgpualloc::policies_maker make_policies{}; ///< brings those that `policy` only calls by a name; empty: it is named
     std::uint64_t seed = 0;
     std::string find_kind{}; ///< empty: nothing is looked for
     stop_signal stop{};

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/policy/factory.hpp"
+#include "vgpualloc/policy/parse.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpusim/engine/discipline.hpp"
 #include "vgpusim/engine/record.hpp"
@@ -23,22 +23,12 @@ struct model_changes; // workload/kubernetes.hpp
 [[nodiscard]] expected<loaded_input> load_input(const run_config& config, const vgpuformats::input_source& source,
                                                 const model_changes& changes, const stop_signal& stop);
 
-/// The policies of one run. Nobody else may use them meanwhile.
-struct policies_of_run {
-    std::shared_ptr<vgpualloc::policy> node;
-    std::shared_ptr<vgpualloc::policy> device; ///< null: as `node`
-
-    [[nodiscard]] vgpualloc::policy_pair pair() const noexcept {
-        return {.node = node.get(), .device = device ? device.get() : node.get()};
-    }
-};
-
 /// What a caller brings to a run in place of what the configuration names.
 struct run_parts {
     kept_of_run kept = kept_of_run::everything;
     stop_signal stop{};
     /// Makes the policies; empty: those that the configuration names, whose names are then only what outputs show.
-    std::function<expected<policies_of_run>(const vgpualloc::policy_parameters&)> make_policies{};
+    vgpualloc::policies_maker make_policies{};
     /// Makes the discipline; likewise. It may plan starts ahead, so that nothing else may place or move pods.
     std::function<std::unique_ptr<discipline>()> make_discipline{};
 };

@@ -1,11 +1,13 @@
 // From a policy's spelling to a policy: a name of a list, or weighted:a=0.7,b=0.3.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 
 #include "vgpualloc/core/expected.hpp"
+#include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/policy/factory.hpp"
 #include "vgpualloc/policy/pair.hpp"
 
@@ -26,6 +28,11 @@ struct owned_policies {
         return {.node = node.get(), .device = device ? device.get() : node.get()};
     }
 };
+
+/// Makes policies of a caller's own, for decisions on `nodes`, which outlive them and may gain nodes. In the place of
+/// one the policies hold that names stand for.
+using policies_maker =
+    std::function<expected<owned_policies>(const policy_parameters& parameters, const cluster& nodes)>;
 
 /// parse_policy() of both; an empty device spelling is the same policy. Errors are those of parse_policy(), with the
 /// field "policy" or "device_policy".

@@ -18,6 +18,7 @@
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/policy/all.hpp"
+#include "vgpualloc/policy/parse.hpp"
 
 namespace vgpualloc::explaining {
 
@@ -29,6 +30,7 @@ struct explain_options {
     std::string policy{};
     std::string device_policy{}; ///< for the devices of a node, beside a policy that is given; empty: the same
     std::span<const policy_entry> policies = native_policies; ///< that may be named
+    policies_maker make_policies{};                           ///< brings those that `policy` only calls by a name
     std::uint64_t seed = 0;                                   ///< for policies that draw
     /// Of Volcano's scheduler configuration: plugin deviceshare ranks instead of `policy`. Its exclusive rules are
     /// those of the snapshot's dialects (dialect_config::exclusive_rules).

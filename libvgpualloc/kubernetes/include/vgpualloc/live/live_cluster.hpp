@@ -31,6 +31,7 @@
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpualloc/policy/all.hpp"
+#include "vgpualloc/policy/parse.hpp"
 #include "vgpualloc/policy/policy.hpp"
 
 namespace vgpualloc {
@@ -41,6 +42,8 @@ struct live_options {
     std::string policy = explaining::default_policy;
     std::string device_policy{};
     std::span<const policy_entry> policies = native_policies; ///< that may be named; outlives the cluster
+    /// Brings the policies, which then are only called by those names. Empty: the names hold.
+    policies_maker make_policies{};
     dialect_config config = make_dialect_config();
     /// Arguments of Volcano's plugin deviceshare: pods are refused whose dialect is one of its that it does not enable.
     /// None, or with nothing enabled: every dialect is served.
@@ -66,6 +69,13 @@ enum class live_pod_state : std::uint8_t {
     reserved,  ///< a scheduler decided, and may still take it back
     committed, ///< it has its devices
     suspended, ///< it runs, but counts for nothing until resume(): a scheduler tries out evicting it
+};
+
+/// What a pod has, to be given to it again: devices by their uuids, as their positions may change.
+struct live_holding {
+    booking held;
+    std::string node;
+    std::vector<std::string> uuids; ///< by share
 };
 
 /// A pod that is to be explained, with the cluster as it was then. It has nothing in common with the cluster, which may
@@ -171,6 +181,11 @@ public:
     /// Of a suspended pod. Code node_gone while its node is not there: it stays suspended. When the node is back the
     /// pod has what its object says, or may be resumed.
     [[nodiscard]] rejection_detail resume(std::string_view uid);
+    /// What a committed pod has; none if that is nothing.
+    [[nodiscard]] std::optional<live_holding> holding_of(std::string_view uid) const;
+    /// Gives a pod what it once had, in the place of what it has now, whatever was given out meanwhile: it is committed
+    /// then. Codes: pod_not_known, or node_gone where the node or one of the devices is not there.
+    [[nodiscard]] rejection_detail give_again(std::string_view uid, const live_holding& holding);
 
     /// What the device plugins are told of a reserved or committed pod, which is decided at `unix_ns`, nanoseconds of
     /// Unix time. Errors: those of kube::annotations_of(), missing for a pod that has nothing.
@@ -179,8 +194,14 @@ public:
     /// What explaining a pod takes, on the cluster as it is. Error unknown_name.
     [[nodiscard]] expected<live_question> question(std::string_view uid);
 
-    /// Updates the policies' typical workload to the current pods if it has changed by more than 5 %. True if so.
+    /// Updates the policies' typical workload to the current pods if it has changed by more than 5 %. True if so; not
+    /// where live_options::make_policies fails.
     bool learn_workload();
+    /// Makes the policies again, with what is known. Errors: those of live_options::make_policies; the policies are as
+    /// they were then.
+    [[nodiscard]] expected<void> renew_policies();
+    /// Tells the policies that a pod is to be decided. Schedulers that see pods come as they like do not.
+    void note_arrival(std::string_view uid);
     [[nodiscard]] const workload& learned() const noexcept { return learned_; }
     /// A present node as policies see it now. Valid until the next call.
     [[nodiscard]] node_view view_of(node_index where);
@@ -197,13 +218,9 @@ public:
 private:
     struct deciders;
     struct known_pod;
-    struct suspension {
-        booking held;
-        std::string node; ///< its name: another node may get the index
-    };
     struct open_trial {
         std::unique_ptr<trial> scope;
-        std::map<std::string, suspension, std::less<>> suspended{}; ///< as they were
+        std::map<std::string, live_holding, std::less<>> suspended{}; ///< as they were
     };
 
     explicit live_cluster(live_options options);
@@ -230,16 +247,16 @@ private:
     kube::cluster_view view_;
     workload learned_;
     std::unique_ptr<deciders> deciders_;
-    std::uint64_t deciders_number_ = 0;                        ///< the last that was given to any
-    hashed_by_text<std::string> names_;                        ///< full name by uid
-    std::map<std::string, std::string, std::less<>> uids_;     ///< uid by full name
-    hashed_by_text<known_pod> pods_;                           ///< what was read of pods, by full name; never walked
-    std::uint64_t read_as_ = 0;                                ///< cluster_view::dialects_version() of pods_
-    kube::request_counts counts_;                              ///< what pods of pods_ ask for that are counted
-    std::set<std::string, std::less<>> uncounted_;             ///< full names of pods that are not
-    std::map<std::string, suspension, std::less<>> suspended_; ///< by full name
-    std::uint64_t changes_ = 0;                                ///< of pods, since the workload was learned
-    std::vector<open_trial> trials_;                           ///< the innermost last
+    std::uint64_t deciders_number_ = 0;                          ///< the last that was given to any
+    hashed_by_text<std::string> names_;                          ///< full name by uid
+    std::map<std::string, std::string, std::less<>> uids_;       ///< uid by full name
+    hashed_by_text<known_pod> pods_;                             ///< what was read of pods, by full name; never walked
+    std::uint64_t read_as_ = 0;                                  ///< cluster_view::dialects_version() of pods_
+    kube::request_counts counts_;                                ///< what pods of pods_ ask for that are counted
+    std::set<std::string, std::less<>> uncounted_;               ///< full names of pods that are not
+    std::map<std::string, live_holding, std::less<>> suspended_; ///< by full name
+    std::uint64_t changes_ = 0;                                  ///< of pods, since the workload was learned
+    std::vector<open_trial> trials_;                             ///< the innermost last
 };
 
 } // namespace vgpualloc
