@@ -37,10 +37,10 @@ const PyType_Slot live_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(trave
 } // namespace
 
 void bind_live(nb::module_& module) {
-    nb::class_<pod_template>(module, "PodTemplate").def("__init__", [](pod_template* self, nb::bytes text) {
-        new (self) pod_template{one_object(std::move(text), "pod")};
-        self->object.pod->uid.clear();
-    });
+    nb::class_<vgpualloc::live_template>(module, "PodTemplate")
+        .def("__init__", [](vgpualloc::live_template* self, nb::bytes text) {
+            new (self) vgpualloc::live_template{one_object(std::move(text), "pod")};
+        });
     nb::class_<vgpualloc::live_holding>(module, "Holding");
     nb::class_<told_share>(module, "ToldShare")
         .def_ro("container", &told_share::container)
@@ -51,6 +51,27 @@ void bind_live(nb::module_& module) {
         .def_prop_ro("part", [](const told_share& share) { return share.part.words; })
         .def_prop_ro("memory_mib", [](const told_share& share) { return share.part.memory.count(); })
         .def_prop_ro("cores", [](const told_share& share) { return share.part.cores; });
+    nb::class_<placed_pod>(module, "Placed", nb::is_weak_referenceable())
+        .def(
+            "__init__",
+            [](placed_pod* self, nb::str pod, nb::str node, double score, nb::object shares, nb::object annotations) {
+                new (self) placed_pod{.pod = std::move(pod),
+                                      .node = std::move(node),
+                                      .score = score,
+                                      .uid = nb::str(""),
+                                      .live = nb::none(),
+                                      .shares = std::move(shares),
+                                      .annotations = std::move(annotations)};
+            },
+            nb::arg("pod"), nb::arg("node"), nb::arg("score"), nb::arg("shares"), nb::arg("annotations"))
+        .def_ro("pod", &placed_pod::pod)
+        .def_ro("node", &placed_pod::node)
+        .def_ro("score", &placed_pod::score)
+        .def_ro("_uid", &placed_pod::uid)
+        .def_ro("_unix_ns", &placed_pod::unix_ns)
+        .def_rw("_live", &placed_pod::live, nb::arg().none())
+        .def_rw("_shares", &placed_pod::shares)
+        .def_rw("_annotations", &placed_pod::annotations);
     nb::class_<living_cluster>(module, "Live", nb::type_slots(live_slots))
         .def(nb::init<nb::object, nb::object, const std::string&, const std::string&, const std::string&>(),
              nb::arg("policy").none(), nb::arg("device_policy").none(), nb::arg("config"), nb::arg("catalog"),
@@ -60,10 +81,14 @@ void bind_live(nb::module_& module) {
         .def("remove_node", &living_cluster::remove_node, nb::arg("name"))
         .def("remove_pod", &living_cluster::remove_pod, nb::arg("uid"))
         .def("add_pod", &living_cluster::add_pod, nb::arg("like"), nb::arg("name"))
-        .def("place_new", &living_cluster::place_new, nb::arg("like"), nb::arg("name"), nb::arg("node").none())
+        .def("report_to", &living_cluster::report_to, nb::arg("uids"), nb::arg("objects"), nb::arg("placed"),
+             nb::arg("placement_type"), nb::arg("rejection_type"))
+        .def("place_new", &living_cluster::place_new, nb::arg("object"), nb::arg("name").none(), nb::arg("node").none(),
+             nb::arg("unix_ns"))
         .def("holding_of", &living_cluster::holding_of, nb::arg("uid"))
         .def("give_again", &living_cluster::give_again, nb::arg("uid"), nb::arg("holding"))
-        .def("place", &living_cluster::place, nb::arg("uid"), nb::arg("node").none())
+        .def("place", &living_cluster::place, nb::arg("uid"), nb::arg("shown"), nb::arg("node").none(),
+             nb::arg("unix_ns"))
         .def("release", &living_cluster::release, nb::arg("uid"))
         .def("state_of", &living_cluster::state_of, nb::arg("uid"))
         .def("node_of", &living_cluster::node_of, nb::arg("uid"))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,17 +45,24 @@ inline kube::manifest one_object(nb::bytes text, const std::string& name) {
     return std::move(objects.front());
 }
 
-/// A pod that is made again and again under other names.
-struct pod_template {
-    kube::manifest object;
-};
-
 /// What a pod got, by the names that its node and devices have outside.
 struct told_share {
     std::size_t container = 0;
     std::size_t device = 0;
     std::string uuid;
     explaining::explained_part part;
+};
+
+/// What a Placement is made of. Without `live` there is nothing more to read.
+struct placed_pod {
+    nb::object pod;
+    nb::object node;
+    double score = 0.0;
+    nb::object uid;
+    nb::object live;
+    std::int64_t unix_ns = 0;
+    nb::object shares{};
+    nb::object annotations{};
 };
 
 class living_cluster {
@@ -105,29 +113,63 @@ public:
     }
     bool remove_pod(const std::string& uid) { return live_->remove_pod(uid); }
 
-    /// Adds a pod of a template under a name; its uid is "<namespace>/<name>". The template has that name then.
-    std::string add_pod(pod_template& like, const std::string& name) {
-        like.object.name = name;
-        static_cast<void>(live_->upsert(like.object));
-        return kube::namespace_of(like.object) + "/" + name;
+    /// Adds a pod of a template under a name; its uid is "<namespace>/<name>".
+    std::string add_pod(vgpualloc::live_template& like, const std::string& name) { return live_->add_like(like, name); }
+
+    /// What Python knows of pods, which place() and place_new() keep up to date, and the classes of what they return.
+    struct python_side {
+        nb::dict uids;    ///< by "<namespace>/<name>"
+        nb::dict objects; ///< by kind, namespace and name
+        nb::dict placed;  ///< weak references to placements, by uid
+        nb::object placement_type;
+        nb::object rejection_type;
+    };
+    void report_to(nb::dict uids, nb::dict objects, nb::dict placed, nb::object placement_type,
+                   nb::object rejection_type) {
+        python_.emplace(python_side{std::move(uids), std::move(objects), std::move(placed), std::move(placement_type),
+                                    std::move(rejection_type)});
     }
 
-    /// Adds such a pod and places it, with place()'s answer. It is there only if it fits.
-    nb::tuple place_new(pod_template& like, const std::string& name, const std::optional<std::string>& only) {
-        const std::string uid = add_pod(like, name);
+    /// Adds a pod like others, under a name or, for None, under the next one that is free, and places it as place()
+    /// does. It is there only if it fits. `object` is what Python knows of it, a tuple whose third value is the
+    /// live_template.
+    nb::object place_new(nb::tuple object, nb::object name, const std::optional<std::string>& only,
+                         std::int64_t unix_ns) {
+        std::string short_name;
+        nb::object uid;
+        if (name.is_none()) {
+            do {
+                short_name = "pod-" + std::to_string(number_++);
+                uid = nb::str(("default/" + short_name).c_str());
+            } while (python_->uids.contains(uid));
+            name = nb::str(short_name.c_str(), short_name.size());
+        } else {
+            short_name = nb::cast<std::string>(name);
+            uid = nb::str(("default/" + short_name).c_str());
+            if (python_->uids.contains(uid)) {
+                raise(bad_value(error_code::duplicate, "name", short_name, "a name that no pod has").at("place()"));
+            }
+        }
+        const std::string full_name = add_pod(*nb::inst_ptr<vgpualloc::live_template>(object[2]), short_name);
         try {
-            nb::tuple answer = place(uid, only);
-            if (answer[0].is_none()) live_->remove_pod(uid);
-            return answer;
+            nb::object outcome = place(full_name, name, only, unix_ns);
+            if (!outcome.type().is(python_->placement_type)) {
+                live_->remove_pod(full_name);
+                return outcome;
+            }
+            python_->uids[uid] = uid;
+            python_->objects[nb::make_tuple("Pod", "default", name)] = object;
+            return outcome;
         } catch (...) {
-            live_->remove_pod(uid);
+            live_->remove_pod(full_name);
             throw;
         }
     }
 
-    /// Places a waiting pod where the policy prefers, or on one node: (node, score), or (None, code, amounts, counts,
-    /// nodes) where it does not fit.
-    nb::tuple place(const std::string& uid, const std::optional<std::string>& only) {
+    /// Places a waiting pod where the policy prefers, or on one node: a Placement, or a Rejection where it does not
+    /// fit. `shown` is the pod's name in it, `unix_ns` when it is decided.
+    nb::object place(const std::string& uid, nb::object shown, const std::optional<std::string>& only,
+                     std::int64_t unix_ns) {
         if (const auto failure = live_->failure_of(uid)) raise(*failure);
         renew_policies();
         if (are_policies_own_) live_->note_arrival(uid);
@@ -144,34 +186,24 @@ public:
         const auto best = live_->choose(uid, candidates_);
         raise_pending();
         if (!best) raise_state("pod " + uid + ": " + std::string{to_string(best.error().code)});
-        if (*best) {
-            const auto opinion = live_->reserve(uid, **best);
-            if (raised_) static_cast<void>(live_->rollback(uid));
-            raise_pending();
-            if (opinion.fits()) {
-                if (live_->commit(uid).code != rejection_code::none) raise_state("pod " + uid + " cannot be committed");
-                return nb::make_tuple(nodes[(*best)->at()].name, opinion.score);
-            }
-        }
-        vgpualloc::rejection counts;
-        for (const node_index where : candidates_) {
-            ++counts.nodes[static_cast<std::size_t>(live_->ask_node(uid, where).refusal.code)];
-        }
+        if (!*best) return rejection_of(uid, shown);
+        const auto opinion = live_->reserve(uid, **best);
+        if (raised_) static_cast<void>(live_->rollback(uid));
         raise_pending();
-        nb::dict reasons;
-        std::string first;
-        std::int64_t most = 0;
-        for (std::size_t code = 1; code < counts.nodes.size(); ++code) {
-            if (counts.nodes[code] == 0) continue;
-            const std::string name{to_string(static_cast<rejection_code>(code))};
-            reasons[name.c_str()] = counts.nodes[code];
-            if (counts.nodes[code] > most) {
-                most = counts.nodes[code];
-                first = name;
-            }
-        }
-        return nb::make_tuple(nb::none(), first.empty() ? "no_nodes" : first, reasons,
-                              explaining::scheduling_message(counts, candidates_.size()));
+        if (!opinion.fits()) return rejection_of(uid, shown);
+        if (live_->commit(uid).code != rejection_code::none) raise_state("pod " + uid + " cannot be committed");
+        nb::object known_as = nb::str(uid.c_str(), uid.size());
+        nb::object placement = nb::inst_alloc(python_->placement_type);
+        const std::string& node = nodes[(*best)->at()].name;
+        new (nb::inst_ptr<placed_pod>(placement)) placed_pod{.pod = std::move(shown),
+                                                             .node = nb::str(node.c_str(), node.size()),
+                                                             .score = opinion.score,
+                                                             .uid = known_as,
+                                                             .live = nb::find(this),
+                                                             .unix_ns = unix_ns};
+        nb::inst_mark_ready(placement);
+        python_->placed[known_as] = nb::steal(PyWeakref_NewRef(placement.ptr(), nullptr));
+        return placement;
     }
 
     /// What a pod has is given back. False if it has nothing.
@@ -369,6 +401,11 @@ public:
         };
         see(policies_.node);
         see(policies_.device);
+        if (python_) {
+            see(python_->uids);
+            see(python_->objects);
+            see(python_->placed);
+        }
         for (const auto& policy : objects_) {
             const auto object = policy.lock();
             if (object == nullptr) continue;
@@ -380,6 +417,29 @@ public:
     }
 
 private:
+    /// Why a pod does not fit on the candidates.
+    [[nodiscard]] nb::object rejection_of(const std::string& uid, const nb::object& shown) {
+        vgpualloc::rejection counts;
+        for (const node_index where : candidates_) {
+            ++counts.nodes[static_cast<std::size_t>(live_->ask_node(uid, where).refusal.code)];
+        }
+        raise_pending();
+        nb::dict reasons;
+        std::string first;
+        std::int64_t most = 0;
+        for (std::size_t code = 1; code < counts.nodes.size(); ++code) {
+            if (counts.nodes[code] == 0) continue;
+            const std::string name{to_string(static_cast<rejection_code>(code))};
+            reasons[name.c_str()] = counts.nodes[code];
+            if (counts.nodes[code] > most) {
+                most = counts.nodes[code];
+                first = name;
+            }
+        }
+        return python_->rejection_type(shown, first.empty() ? "no_nodes" : first, reasons,
+                                       explaining::scheduling_message(counts, candidates_.size()));
+    }
+
     /// Policies of Python that have failed, or whose cluster has other nodes now, are made again.
     void renew_policies() {
         if (!std::exchange(are_policies_due_, false)) return;
@@ -425,6 +485,8 @@ private:
     std::unique_ptr<live_cluster> live_;
     vgpualloc::hardware_catalog catalog_ = vgpualloc::built_in_catalog();
     std::vector<node_index> candidates_;
+    std::optional<python_side> python_;
+    std::int64_t number_ = 0; ///< of the next pod without a name
 };
 
 } // namespace vgpupython

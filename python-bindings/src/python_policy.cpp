@@ -238,6 +238,29 @@ double python_policy::node_score(const request_view& request, const node_view& b
     });
 }
 
+namespace {
+
+/// Of all that a policy sees of a step; none where a number is beyond what goes in. Not every state of a device has an
+/// id.
+std::optional<score_key> key_of(std::size_t request, const std::array<std::int64_t, device_fields>& before,
+                                const std::array<std::int64_t, device_fields>& after) {
+    std::uint64_t halves = request;
+    for (const auto& fields : {before, after}) {
+        for (const std::int64_t field : fields) halves |= static_cast<std::uint64_t>(field);
+    }
+    if (halves >> 31U != 0) return std::nullopt;
+    const auto both = [&](std::size_t field) {
+        return static_cast<std::uint64_t>(before[field]) << 32U | static_cast<std::uint64_t>(after[field]);
+    };
+    const auto [used, free, memory, memory_free] = std::array<std::size_t, device_fields>{0, 1, 2, 3};
+    return score_key{.request = std::uint64_t{request} << 32U | static_cast<std::uint64_t>(before[memory]),
+                     .states = both(used),
+                     .cpu = static_cast<std::int64_t>(both(free)),
+                     .cpu_left = static_cast<std::int64_t>(both(memory_free))};
+}
+
+} // namespace
+
 double python_policy::device_score(const request_view& request, const node_view& before, const node_view& after,
                                    const vgpualloc::step_view& step) {
     if (!has_device_score_) return node_score(request, before, after);
@@ -246,14 +269,11 @@ double python_policy::device_score(const request_view& request, const node_view&
     if (form_ == policy_form::numba) {
         return call_compiled(true, number, fields_of(*step.before).data(), fields_of(*step.after).data(), {});
     }
-    std::optional<score_key> key;
-    if (step.before->id != vgpualloc::not_interned && step.after->id != vgpualloc::not_interned) {
-        key = {.request = number, .states = std::uint64_t{step.before->id} << 32U | step.after->id};
-    }
-    return score(true, number, key, [&](score_rows& rows_before, score_rows& rows_after) {
-        rows_before.add(*step.before);
-        rows_after.add(*step.after);
-    });
+    return score(true, number, key_of(number, fields_of(*step.before), fields_of(*step.after)),
+                 [&](score_rows& rows_before, score_rows& rows_after) {
+                     rows_before.add(*step.before);
+                     rows_after.add(*step.after);
+                 });
 }
 
 std::size_t python_policy::end_batch() {

@@ -32,9 +32,9 @@ def test_examples_of_docstrings_hold(name):
 
 
 def public_members(kind):
-    """Methods and properties of a class and of the bases that are ours, with their names."""
+    """Methods and properties of a class and of the bases in Python that are ours, with their names."""
     for base in kind.__mro__:
-        if base.__module__.startswith("vgpualloc"):
+        if base.__module__.startswith("vgpualloc") and base.__module__ != "vgpualloc._core":
             for name, member in vars(base).items():
                 if not name.startswith("_") and (callable(member) or isinstance(member, (property, classmethod))):
                     yield f"{kind.__name__}.{name}", getattr(member, "__func__", member)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
+from time import time_ns
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 from vgpualloc import _core
 from vgpualloc._cluster_objects import ClusterObjects
@@ -15,7 +15,7 @@ from vgpualloc._inputs import Manifest, Manifests, named_input, named_objects
 from vgpualloc._policies import Policies, Policy, checked_pair, is_policy
 from vgpualloc._pods import RESOURCES, NewPod, Placement, Pod, Rejection, checked_name, key_of, manifest_bytes, pod_key
 from vgpualloc._trials import Trial
-from vgpualloc._turns import in_turn
+from vgpualloc._turns import by_itself, check_turn, in_turn
 
 if TYPE_CHECKING:
     from vgpualloc.typing import Source
@@ -207,17 +207,15 @@ class Cluster(ClusterObjects):
         self._policies = policies
         self._are_policies_own = any(map(is_policy, policies))
         self._is_deciding = False
+        self._objects, self._uids, self._placed = {}, {}, {}
         with self._asking(policies):
             self._live = _core.Live(*policies, *(contents[key].decode() for key in ("config", "catalog", "scheduler_config")))
-        self._objects = {}
-        self._uids = {}
-        self._placed = {}
+        self._live.report_to(self._uids, self._objects, self._placed, Placement, Rejection)
         self._undo = []
         self._trials = []
         self._due = []
         self._services = {}
         self._spoken = None
-        self._number = 0
         self._is_as_read = False
 
     def remove_node(self, name: str) -> None:
@@ -247,6 +245,7 @@ class Cluster(ClusterObjects):
 
     # ---- pods
 
+    @by_itself
     def place(self, pod: str | Pod | Mapping[str, Any], *, name: str | None = None,
               node: str | None = None) -> Placement | Rejection:
         """Places a pod where the policy prefers.
@@ -280,8 +279,14 @@ class Cluster(ClusterObjects):
         >>> placed.pod, placed.node
         ('pod-0', 'core-0')
         """
-        if isinstance(pod, Pod):
-            return self._place_new(pod, name, node)
+        with self._lock:
+            if self._is_deciding or self._trials:
+                check_turn(self)
+            if isinstance(pod, Pod):
+                return self._place_new(pod, name, node)
+            return self._place_known(pod, name, node)
+
+    def _place_known(self, pod: str | Mapping[str, Any], name: str | None, node: str | None) -> Placement | Rejection:
         if isinstance(pod, Mapping):
             document = json.loads(manifest_bytes(pod))
             if document.setdefault("kind", "Pod") != "Pod":
@@ -306,34 +311,20 @@ class Cluster(ClusterObjects):
         return self._decide(uid, shown, node)
 
     def _place_new(self, pod: Pod, name: str | None, node: str | None) -> Placement | Rejection:
-        uids = self._uids
-        if name is None:
-            uid = f"default/pod-{self._number}"
-            while uid in uids:
-                self._number += 1
-                uid = f"default/pod-{self._number}"
-            self._number += 1
-            name = uid[8:]
-        else:
-            uid = f"default/{checked_name(name)}"
-            if uid in uids:
-                raise bad_value("duplicate", "name", name, "a name that no pod has", "place()")
-        new = pod._as_new(self._spoken or self._dialect())
+        if name is not None:
+            checked_name(name)
+        new = pod._new.get(self._spoken or "") or pod._as_new(self._dialect())
         if self._are_policies_own:
             with self._asking(self._policies):
-                decided = self._live.place_new(new.template, name, node)
+                outcome = self._live.place_new(new, name, node, time_ns())
         else:
-            decided = self._live.place_new(new.template, name, node)
-        if decided[0] is None:
-            return Rejection(name, decided[1], decided[2], decided[3])
-        placement = Placement(name, decided[0], decided[1], self._live, uid)
-        uids[uid] = uid
-        self._objects["Pod", "default", name] = new
-        self._placed[uid] = ref(placement)
-        self._is_as_read = False
-        if self._trials:
-            self._undo.append(lambda: self._take_back(uid, self._forget))
-        return placement
+            outcome = self._live.place_new(new, name, node, time_ns())
+        if type(outcome) is Placement:
+            self._is_as_read = False
+            if self._trials:
+                uid = outcome._uid
+                self._undo.append(lambda: self._take_back(uid, self._forget))
+        return outcome
 
     def _forget(self, full_name: str) -> None:
         """A pod that only place() knows is gone."""
@@ -343,15 +334,12 @@ class Cluster(ClusterObjects):
     def _decide(self, uid: str, shown: str, node: str | None) -> Placement | Rejection:
         if self._are_policies_own:
             with self._asking(self._policies):
-                decided = self._live.place(uid, node)
+                outcome = self._live.place(uid, shown, node, time_ns())
         else:
-            decided = self._live.place(uid, node)
-        if decided[0] is None:
-            return Rejection(shown, decided[1], decided[2], decided[3])
-        placement = Placement(shown, decided[0], decided[1], self._live, uid)
-        self._placed[uid] = ref(placement)
-        self._note(lambda: self._take_back(uid, None))
-        return placement
+            outcome = self._live.place(uid, shown, node, time_ns())
+        if type(outcome) is Placement:
+            self._note(lambda: self._take_back(uid, None))
+        return outcome
 
     def _take_back(self, uid: str, then: Callable[[str], None] | None) -> None:
         self._settle(uid)

@@ -6,7 +6,6 @@ import html
 import json
 import os
 from collections.abc import Mapping
-from time import time_ns
 from typing import Any, Literal, NamedTuple
 
 from vgpualloc import _core
@@ -167,7 +166,7 @@ class Pod:
     def _as_new(self, dialect: str) -> NewPod:
         new = self._new.get(dialect)
         if new is None:
-            self._new[dialect] = new = NewPod(self, dialect, _core.PodTemplate(json.dumps(self.manifest(dialect)).encode()))
+            self._new[dialect] = new = _new_pod(self, dialect)
         return new
 
     def _resources(self, dialect: str) -> dict[str, str]:
@@ -189,6 +188,19 @@ class Pod:
                 raise bad_value("unsupported", field, value, f"none in a cluster of dialect {dialect}", "Pod")
             resources[resource] = str(value)
         return resources
+
+
+_new_pods: dict[tuple[Pod, str], NewPod] = {}  # one for all pods that are equal
+
+
+def _new_pod(pod: Pod, dialect: str) -> NewPod:
+    new = _new_pods.get((pod, dialect))
+    if new is None:
+        new = NewPod(pod, dialect, _core.PodTemplate(json.dumps(pod.manifest(dialect)).encode()))
+        if len(_new_pods) >= 1000:
+            _new_pods.clear()
+        _new_pods[pod, dialect] = new
+    return new
 
 
 RESOURCES = {
@@ -215,7 +227,7 @@ class NewPod(NamedTuple):
         return self.pod.manifest(self.dialect, name)
 
 
-class Placement:
+class Placement(_core.Placed):
     """Where a pod runs. It is true, and a value: it stays readable when the pod is gone.
 
     Attributes
@@ -234,20 +246,9 @@ class Placement:
     mine 20480
     """
 
-    __slots__ = ("pod", "node", "score", "_live", "_uid", "_made", "_shares", "_annotations", "__weakref__")
-    pod: str
-    node: str
-    score: float
+    __slots__ = ()
     _shares: tuple[Share, ...]  # these two where _live is None
     _annotations: dict[str, str]
-
-    def __init__(self, pod: str, node: str, score: float, live: Any, uid: str) -> None:
-        self.pod = pod
-        self.node = node
-        self.score = score
-        self._live = live
-        self._uid = uid
-        self._made = time_ns()
 
     @property
     def shares(self) -> tuple[Share, ...]:
@@ -284,7 +285,7 @@ class Placement:
             return
         self._shares = tuple(Share(share.container, share.device, share.uuid, share.kind, share.part, share.memory_mib,
                                    share.cores) for share in self._live.shares_of(self._uid))
-        self._annotations = self._live.annotations_of(self._uid, self._made)
+        self._annotations = self._live.annotations_of(self._uid, self._unix_ns)
         self._live = None
 
     def __bool__(self) -> Literal[True]:
@@ -307,10 +308,7 @@ class Placement:
 
 
 def _placement_of(pod: str, node: str, score: float, shares: tuple[Share, ...], annotations: dict[str, str]) -> Placement:
-    placement = Placement(pod, node, score, None, "")
-    placement._shares = tuple(Share(*share) for share in shares)
-    placement._annotations = annotations
-    return placement
+    return Placement(pod, node, score, tuple(Share(*share) for share in shares), annotations)
 
 
 class Rejection:

@@ -19,7 +19,7 @@ def in_turn(kind: type[T]) -> type[T]:
     Objects of it have ``_lock``, ``_is_deciding`` and ``_trials``.
     """
     for name, member in list(vars(kind).items()):
-        if name.startswith("_") and name not in _SHOWN:
+        if name.startswith("_") and name not in _SHOWN or getattr(member, "takes_turns", False):
             continue
         if isinstance(member, property):
             setattr(kind, name, property(_waiting(member.fget), doc=member.__doc__))
@@ -28,8 +28,14 @@ def in_turn(kind: type[T]) -> type[T]:
     return kind
 
 
+def by_itself(method: T) -> T:
+    """Marks a method that waits and checks by itself, as in_turn() would have it."""
+    setattr(method, "takes_turns", True)
+    return method
+
+
 def _waiting(function: Any) -> Any:
-    check = _check
+    check = check_turn
 
     def call(self: Any, *positional: Any, **named: Any) -> Any:
         with self._lock:
@@ -45,7 +51,8 @@ def _waiting(function: Any) -> Any:
     return wrapped
 
 
-def _check(cluster: Any) -> None:
+def check_turn(cluster: Any) -> None:
+    """Raises StateError where a call cannot be: inside its policy, or while another thread tries something out."""
     if cluster._is_deciding:
         raise StateError("a policy cannot call the cluster that it decides for", code="state")
     undo_abandoned(cluster)

@@ -315,6 +315,29 @@ TEST(live_cluster, a_pod_has_again_what_it_had) {
     EXPECT_EQ(live->give_again("w", *holding).code, rejection_code::pod_not_known);
 }
 
+TEST(live_cluster, pods_of_a_template_are_as_any_others) {
+    const auto live = live_of(two_nodes);
+    const auto others = live_of(two_nodes);
+    vgpualloc::live_template like{objects(named_pod("p", "u", vgpu(1, 3000)))[0]};
+    vgpualloc::live_template nonsense{objects(named_pod("p", "u", vgpu(1, -4)))[0]};
+    for (const std::string name : {"a", "b", "c"}) {
+        EXPECT_EQ(live->add_like(like, name), "ns/" + name);
+        EXPECT_EQ(live->state_of("ns/" + name), live_pod_state::waiting);
+        ASSERT_EQ(others->upsert(objects(named_pod(name, name, vgpu(1, 3000)))[0]), told::changed);
+        EXPECT_EQ(scores_of(*live, "ns/" + name), scores_of(*others, name));
+        ASSERT_TRUE(live->reserve("ns/" + name, live->find_node("n1")).fits());
+        ASSERT_TRUE(others->reserve(name, others->find_node("n1")).fits());
+        EXPECT_EQ(live->booking_of("ns/" + name)->where.shares, others->booking_of(name)->where.shares);
+        EXPECT_EQ(live->pod_of("ns/" + name)->full_name(), "ns/" + name);
+        EXPECT_TRUE(live->failure_of(live->add_like(nonsense, name + "-none")));
+    }
+    EXPECT_TRUE(live->learn_workload());
+    EXPECT_TRUE(others->learn_workload());
+    EXPECT_EQ(live->learned().typical.size(), others->learned().typical.size());
+    EXPECT_TRUE(live->remove_pod("ns/b"));
+    EXPECT_EQ(live->add_like(like, "b"), "ns/b") << "the name is free again";
+}
+
 TEST(live_cluster, takes_policies_as_objects) {
     live_options options{.policy = "mine"};
     options.config = dialects().config();

@@ -161,6 +161,7 @@ void live_cluster::forget(const std::string& full_name) {
 /// What was read of pods, whose annotations and resources may mean something else now.
 void live_cluster::forget_reading() {
     pods_.clear();
+    readings_.clear();
     counts_.clear();
     for (const auto& [full_name, uid] : uids_) uncounted_.insert(uncounted_.end(), full_name);
     read_as_ = view_.dialects_version();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vgpuformats/input_source.hpp"
+#include "vgpusim/engine/record.hpp"
 #include "vgpusim/outputs/loss_figures.hpp"
 #include "vgpusim/study/experiment.hpp"
 

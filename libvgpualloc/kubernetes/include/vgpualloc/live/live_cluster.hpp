@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "vgpualloc/alloc/allocator.hpp"
@@ -71,6 +72,18 @@ enum class live_pod_state : std::uint8_t {
     suspended, ///< it runs, but counts for nothing until resume(): a scheduler tries out evicting it
 };
 
+/// A pod of which many are made, each under a name of its own: what a cluster has read of one it knows of all.
+class live_template {
+public:
+    /// A pod as a manifest. Its name and uid do not count.
+    explicit live_template(kube::manifest object);
+
+private:
+    friend class live_cluster;
+    kube::manifest object_;
+    std::shared_ptr<const int> identity_ = std::make_shared<int>(0); ///< no other one's, as long as anyone holds it
+};
+
 /// What a pod has, to be given to it again: devices by their uuids, as their positions may change.
 struct live_holding {
     booking held;
@@ -115,6 +128,8 @@ public:
     enum class told : std::uint8_t { unchanged, changed, outdated };
     /// An object as it is now. outdated: a pod of that name was created after this one, which is passed over.
     told upsert(const kube::manifest& object);
+    /// upsert() of a pod like others; its uid is "<namespace>/<name>", which is returned. No pod of that name is there.
+    std::string add_like(live_template& like, std::string name);
     /// False if it was not there: an event that comes twice, or late.
     bool remove_node(std::string_view name);
     bool remove_pod(std::string_view uid);
@@ -247,11 +262,12 @@ private:
     kube::cluster_view view_;
     workload learned_;
     std::unique_ptr<deciders> deciders_;
-    std::uint64_t deciders_number_ = 0;                          ///< the last that was given to any
-    hashed_by_text<std::string> names_;                          ///< full name by uid
-    std::map<std::string, std::string, std::less<>> uids_;       ///< uid by full name
-    hashed_by_text<known_pod> pods_;                             ///< what was read of pods, by full name; never walked
-    std::uint64_t read_as_ = 0;                                  ///< cluster_view::dialects_version() of pods_
+    std::uint64_t deciders_number_ = 0;                    ///< the last that was given to any
+    hashed_by_text<std::string> names_;                    ///< full name by uid
+    std::map<std::string, std::string, std::less<>> uids_; ///< uid by full name
+    hashed_by_text<known_pod> pods_;                       ///< what was read of pods, by full name; never walked
+    std::unordered_map<std::shared_ptr<const int>, known_pod> readings_; ///< of one pod of each template; never walked
+    std::uint64_t read_as_ = 0;                                  ///< cluster_view::dialects_version() of these two
     kube::request_counts counts_;                                ///< what pods of pods_ ask for that are counted
     std::set<std::string, std::less<>> uncounted_;               ///< full names of pods that are not
     std::map<std::string, live_holding, std::less<>> suspended_; ///< by full name
