@@ -78,7 +78,9 @@ option_of<Question> number_option(std::string_view name, Number least, Number mo
                 const char* const end = value.data() + value.size();
                 const auto parsed = std::from_chars(value.data(), end, number);
                 const bool fits = parsed.ec == std::errc{} && parsed.ptr == end && number >= least && number <= most;
-                if (!fits) return unexpected(vgpusim::bad_setting(name, value, expectation));
+                if (!fits) {
+                    return unexpected(vgpusim::bad_number(name, value, expectation, std::is_integral_v<Number>));
+                }
                 field(question) = number;
                 return {};
             }};
@@ -88,7 +90,7 @@ template <class Question, class Field>
 option_of<Question> seed_option(Field field) {
     return {"seed", [field](Question& question, const std::string& value) -> expected<void> {
                 const auto seed = vgpusim::parse_seed(value);
-                if (!seed) return unexpected(vgpusim::bad_setting("seed", value, vgpusim::seed_expected));
+                if (!seed) return unexpected(vgpusim::bad_number("seed", value, vgpusim::seed_expected, true));
                 field(question) = *seed;
                 return {};
             }};

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
+#include <system_error>
 
 #include "settings_keys.hpp"
 #include "vgpualloc/core/config.hpp"
@@ -147,6 +150,16 @@ error unknown_setting(std::string where, std::string_view name) {
 error bad_setting(std::string_view key, std::string_view value, const char* expectation) {
     if (value.empty()) return bad_input(error_code::missing, key, "missing", expectation);
     return bad_value(error_code::malformed, key, value, expectation);
+}
+
+error bad_number(std::string_view key, std::string_view value, const char* expectation, bool is_whole) {
+    error failure = bad_setting(key, value, expectation);
+    double number = 0.0;
+    const auto [end, parsed] = std::from_chars(value.data(), value.data() + value.size(), number);
+    const bool is_number = parsed != std::errc::invalid_argument && end == value.data() + value.size() &&
+                           !std::isnan(number) && !(is_whole && value.find_first_not_of("-0123456789") < value.size());
+    if (is_number) failure.code = error_code::out_of_range;
+    return failure;
 }
 
 error unknown_discipline(std::string_view name) {

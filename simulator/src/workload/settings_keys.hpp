@@ -49,7 +49,7 @@ std::optional<Number> parse_in(const number_range<Number>& range, std::string_vi
 template <auto Field, const auto& Range>
 expected<void> set_number(run_config& config, std::string_view key, std::string_view value) {
     const auto number = parse_in(Range, value);
-    if (!number) return unexpected(bad_setting(key, value, Range.expected));
+    if (!number) return unexpected(bad_number(key, value, Range.expected, std::is_integral_v<decltype(Range.least)>));
     config.*Field = *number;
     return {};
 }
@@ -74,7 +74,7 @@ std::string text_of(const run_config& config) {
 
 inline expected<void> set_seed(run_config& config, std::string_view key, std::string_view value) {
     const auto seed = parse_seed(value);
-    if (!seed) return unexpected(bad_setting(key, value, seed_expected));
+    if (!seed) return unexpected(bad_number(key, value, seed_expected, true));
     config.seed = static_cast<std::int64_t>(*seed);
     return {};
 }

@@ -98,6 +98,9 @@ struct run_setting {
 /// Error malformed, or missing where the value is empty.
 [[nodiscard]] error bad_setting(std::string_view key, std::string_view value, const char* expectation);
 
+/// The same of what is to be a number, or a whole one: error out_of_range where it is one.
+[[nodiscard]] error bad_number(std::string_view key, std::string_view value, const char* expectation, bool is_whole);
+
 /// The disciplines by name, in the order of all_disciplines (discipline/all.hpp).
 inline constexpr std::array<std::string_view, 8> discipline_names{"try_once", "fifo", "easy",          "conservative",
                                                                   "priority", "gang", "priority+fifo", "priority+easy"};

@@ -99,6 +99,27 @@ TEST(run_config, unknown_keys_list_the_known_ones) {
     for (const auto& [key, value] : effective(config)) EXPECT_THAT(done.error().expected, HasSubstr(key));
 }
 
+TEST(run_config, a_number_that_is_out_of_range_is_not_malformed) {
+    using vgpualloc::error_code;
+    const auto code_of = [](const char* key, const char* value) {
+        run_config config;
+        const auto done = set_key(config, key, value);
+        return done ? error_code::io : done.error().code;
+    };
+    for (const char* const value : {"-1", "1001", "1e308", "1e999", "inf"}) {
+        EXPECT_EQ(code_of("tune", value), error_code::out_of_range) << value;
+    }
+    for (const char* const value : {"nan", "1.3x", " 1", "1,3", "one"}) {
+        EXPECT_EQ(code_of("tune", value), error_code::malformed) << value;
+    }
+    EXPECT_EQ(code_of("tune", ""), error_code::missing);
+    EXPECT_EQ(code_of("seed", "18446744073709551616"), error_code::out_of_range);
+    EXPECT_EQ(code_of("seed", "1.5"), error_code::malformed);
+    EXPECT_EQ(code_of("sample_interval_s", "-1"), error_code::out_of_range);
+    EXPECT_EQ(code_of("sample_interval_s", "1e3"), error_code::malformed);
+    EXPECT_EQ(code_of("departures", "1"), error_code::malformed);
+}
+
 TEST(run_config, malformed_values_are_refused_and_change_nothing) {
     const settings bad{{"tune", "-1"},
                        {"tune", "nan"},
