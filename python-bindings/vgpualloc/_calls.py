@@ -47,6 +47,8 @@ def simulate(nodes: Any = None, pods: Any = None, *, scenario: Any = None, basel
         A policy or discipline that is in another run.
     OSError
         A file that cannot be read.
+    ImportError
+        A bound or prices of ``dual_price`` without HiGHS: ``pip install vgpualloc[solver]``.
     KeyboardInterrupt
         Ctrl-C, within 100 ms.
 
