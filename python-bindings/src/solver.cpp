@@ -2,9 +2,11 @@
 #include "vgpufacade/solver.hpp"
 
 #include <string>
+#include <utility>
 
 #include <nanobind/nanobind.h>
 
+#include "call_watch.hpp"
 #include "vgpualloc/solver/highs.hpp"
 
 namespace vgpusim {
@@ -21,8 +23,11 @@ expected<std::string> library_for(const char* user) {
     try {
         const nb::object path = nb::module_::import_("vgpualloc._solver").attr("library_for")(user);
         return std::string{nb::cast<nb::bytes>(path).c_str()};
-    } catch (const nb::python_error& raised) {
-        return unexpected(no_solver(nb::str(raised.value()).c_str()));
+    } catch (nb::python_error& raised) {
+        if (raised.matches(PyExc_ImportError)) return unexpected(no_solver(nb::str(raised.value()).c_str()));
+        // What a handler of a signal raises: it ends the call.
+        if (auto* const watch = vgpupython::call_watch::current()) watch->fail(std::move(raised));
+        return unexpected(stop_signal::stopped());
     }
 }
 

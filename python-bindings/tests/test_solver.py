@@ -54,10 +54,18 @@ def test_prices_have_the_bytes_of_the_command_line(quickstart, vgpusim, tmp_path
     assert "prices.json" in files and files == files_in(tmp_path / "cli")
 
 
-def test_a_plan_has_the_bound_of_the_command_line(vgpusim, solver, monkeypatch):
-    paths = vg.example("cluster")
-    cluster = vg.Cluster.read(**paths)
-    text = vgpusim("plan", paths["objects"], "--config", paths["config"], "--consolidate", "nodes", "--json", check=False).stdout
+def test_a_plan_has_the_bound_of_the_command_line(vgpusim, tmp_path, solver, monkeypatch):
+    """Three pods of 60 % of a GPU: two GPUs by their sum, three by the linear program."""
+    cluster = vg.Cluster.of({"A100-40GB:hami_core:1": 3})
+    for node in list(cluster.nodes["node"]):
+        assert cluster.place(vg.Pod(gpus=1, gpu_memory_mib=24576), node=node)
+    content = json.loads(cluster.snapshot())
+    for entry in content["items"]:
+        if entry["kind"] == "Pod":  # others may not move
+            entry["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "controller": True}]
+    (tmp_path / "cluster.json").write_text(json.dumps(content))
+    cluster = vg.Cluster.read(tmp_path / "cluster.json")
+    text = vgpusim("plan", tmp_path / "cluster.json", "--consolidate", "nodes", "--json", check=False).stdout
     plan = cluster.plan(consolidate="nodes").to_dict()
     assert {**plan, "timing": None} == {**json.loads(text), "timing": None}
     assert json.loads(text)["emptied"]["used_min_by"] == "lp"
@@ -96,6 +104,21 @@ def test_a_library_that_is_no_highs_is_named(quickstart, monkeypatch, tmp_path, 
     with pytest.raises(ImportError, match=f"HiGHS: got '{library}', expected a ") as refused:
         vg.simulate(**quickstart, bound=True)
     assert ("Highs_" in str(refused.value)) == (content == "another library")
+
+
+def test_what_a_signal_raises_while_it_is_looked_for_ends_the_call(quickstart, monkeypatch):
+    alarm = TimeoutError("of a handler")
+
+    def highs_lib_dir():
+        raise alarm
+
+    monkeypatch.setitem(sys.modules, "highsbox", types.SimpleNamespace(highs_lib_dir=highs_lib_dir))
+    calls = (lambda: vg.simulate(**quickstart, bound=True), lambda: vg.simulate(**quickstart, policy="dual_price"),
+             lambda: vg.Cluster.read(**vg.example("cluster")).plan(consolidate="nodes"))
+    for call in calls:
+        with pytest.raises(TimeoutError) as raised:
+            call()
+        assert raised.value is alarm
 
 
 def test_nothing_looks_for_it_before_it_is_needed(quickstart):

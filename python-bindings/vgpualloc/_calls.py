@@ -50,7 +50,7 @@ def simulate(nodes: Any = None, pods: Any = None, *, scenario: Any = None, basel
     ImportError
         A bound or prices of ``dual_price`` without HiGHS: ``pip install vgpualloc[solver]``.
     KeyboardInterrupt
-        Ctrl-C, within 100 ms.
+        Ctrl-C, within 100 ms; a bound of a large cluster may take seconds.
 
     Examples
     --------
