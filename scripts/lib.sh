@@ -88,7 +88,8 @@ find_go() {
 
 # HiGHS for `vgpusim bound`, which Debian does not have: that of PyPI's package highsbox, in a virtual environment of the
 # checkout, where CMake looks (libvgpualloc/solver). Silent and offline once it is there. Without it everything else is built.
-solver_package=highsbox==1.15.1
+# The Python package is tested with the same version, as tests compare its bytes with vgpusim's.
+solver_package=$(grep '^highsbox==' "$root/python-bindings/requirements.txt")
 solver_folder=$root/build/solver
 find_solver() {
     if [ -f "$solver_folder/$solver_package" ]; then return 0; fi

@@ -6,6 +6,20 @@
 
 namespace vgpupython {
 
+namespace {
+
+thread_local call_watch* innermost =
+    nullptr; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): of calls that nest
+
+} // namespace
+
+call_watch::call_watch(nb::object tell, const stop_flag* flag)
+    : outer_{std::exchange(innermost, this)}, tell_{std::move(tell)}, flag_{flag} {}
+
+call_watch::~call_watch() { innermost = outer_; }
+
+call_watch* call_watch::current() noexcept { return innermost; }
+
 vgpufacade::progress call_watch::follow() {
     vgpufacade::progress result{.tell = {}, .stop = stop_};
     if (!tell_.is_none()) {

@@ -30,7 +30,13 @@ private:
 class call_watch {
 public:
     /// `tell` gets what, done and total; None: nobody wants to know.
-    explicit call_watch(nb::object tell, const stop_flag* flag = nullptr) : tell_{std::move(tell)}, flag_{flag} {}
+    explicit call_watch(nb::object tell, const stop_flag* flag = nullptr);
+    ~call_watch();
+    call_watch(const call_watch&) = delete;
+    call_watch& operator=(const call_watch&) = delete;
+
+    /// That of the innermost call of this thread; none outside of long calls.
+    [[nodiscard]] static call_watch* current() noexcept;
 
     [[nodiscard]] vgpufacade::progress follow();
     [[nodiscard]] const std::function<bool()>& stop() const noexcept { return stop_; }
@@ -50,6 +56,7 @@ private:
     bool is_end_wanted();
     void tell(std::string_view what, std::size_t done, std::size_t total);
 
+    call_watch* outer_;
     nb::object tell_;
     const stop_flag* flag_;
     std::function<bool()> stop_{[this] { return is_end_wanted(); }};

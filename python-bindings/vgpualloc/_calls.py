@@ -47,8 +47,10 @@ def simulate(nodes: Any = None, pods: Any = None, *, scenario: Any = None, basel
         A policy or discipline that is in another run.
     OSError
         A file that cannot be read.
+    ImportError
+        A bound or prices of ``dual_price`` without HiGHS: ``pip install vgpualloc[solver]``.
     KeyboardInterrupt
-        Ctrl-C, within 100 ms.
+        Ctrl-C, within 100 ms; a bound of a large cluster may take seconds.
 
     Examples
     --------

@@ -115,4 +115,6 @@ def error_of(code: str, where: str, field: str, value: str, expected: str, messa
             failure.add_note(message)
             return failure
         return OSError(message)
+    if field == "highsbox":
+        return ImportError(reason, name=field)
     return InputError(message, code=code, where=where, field=field, value=value, expected=expected)

@@ -45,7 +45,7 @@ SEES = {
     "study": ["outputs", "solver"],
     "facade": ["operations", "study"],           # simulations and questions as calls, without a file
     "cli": ["facade", "conformance", "fetch"],
-    "python-bindings": ["facade"],
+    "python-bindings": ["facade", "solver"],
 }
 SIMULATOR = ["workload", "engine", "discipline", "bound", "outputs", "study"]
 # layer of the library -> its parts; its folder is libvgpualloc/LAYER.
@@ -73,6 +73,7 @@ THIRD_PARTY = {
     "fmt/": (["explain", "conformance", "traces", "report", "operations", *SIMULATOR, "facade", "cli"], SOURCES),
     "curl/": (["fetch"], SOURCES),
     "interfaces/highs_c_api.h": (["solver"], SOURCES),
+    "dlfcn.h": (["solver"], SOURCES),
     "openssl/": (["formats", "fetch"], SOURCES),
     "yaml-cpp/": (["text"], SOURCES),
     "nanobind/": (["python-bindings"], ANYWHERE),

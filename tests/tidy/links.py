@@ -10,7 +10,7 @@ FOLDERS = ("libvgpualloc/", "formats/", "traces/", "conformance/", "operations/"
 TARGETS = {
     **{name: parts for layer, parts in LAYERS.items() for name in (f"vgpualloc_{layer}", f"vgpualloc::{layer}")},
     "vgpualloc_text": ["text"], "vgpualloc::text": ["text"],
-    "vgpualloc_solver": ["solver"], "vgpualloc::solver": ["solver"],
+    **{name: ["solver"] for name in ("vgpualloc_solver", "vgpualloc::solver", "vgpualloc_solver_loader", "vgpualloc::solver_loader")},
     "vgpualloc::vgpualloc": ["umbrella"],
     "vgpualloc_c": ["c_api"], "vgpualloc::c": ["c_api"],
     "vgpuformats": ["formats"], "vgpualloc::formats": ["formats"], "vgputraces": ["traces"], "vgpufetch": ["fetch"],

@@ -1,13 +1,13 @@
-#include "vgpualloc/solver/highs.hpp"
+#include "highs_functions.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <interfaces/highs_c_api.h>
 
 namespace vgpualloc::solver {
 
@@ -24,10 +24,24 @@ using plan::lp_sense;
 using plan::lp_solution;
 using plan::lp_status;
 
-struct highs_deleter {
-    void operator()(void* highs) const noexcept { Highs_destroy(highs); }
+/// An instance of HiGHS, with its functions.
+class highs_instance {
+public:
+    explicit highs_instance(const highs_functions& from) : functions_{from}, highs_{from.create()} {}
+    ~highs_instance() { functions_.destroy(highs_); }
+    highs_instance(const highs_instance&) = delete;
+    highs_instance& operator=(const highs_instance&) = delete;
+
+    template <class Function, class... Arguments>
+    auto call(Function highs_functions::* function, Arguments... arguments) const {
+        return (functions_.*function)(highs_, arguments...);
+    }
+
+private:
+    const highs_functions& functions_;
+    void* highs_;
 };
-using highs_pointer = std::unique_ptr<void, highs_deleter>;
+using functions = highs_functions;
 
 /// The simplex_strategy option of HiGHS.
 constexpr HighsInt dual_simplex = 1;
@@ -72,26 +86,26 @@ struct arrays {
     std::vector<double> value;
 };
 
-bool set_options(void* highs, const lp_limits& limits, bool from_start) {
+bool set_options(const highs_instance& highs, const lp_limits& limits, bool from_start) {
     const auto as_int = [](std::int64_t value) {
         return static_cast<HighsInt>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<std::int32_t>::max()));
     };
     const HighsInt strategy = from_start ? primal_simplex : dual_simplex;
-    bool done = Highs_setBoolOptionValue(highs, "output_flag", 0) == kHighsStatusOk;
+    bool done = highs.call(&functions::setBoolOptionValue, "output_flag", 0) == kHighsStatusOk;
     const auto set = [&done](HighsInt status) { done = done && status == kHighsStatusOk; };
-    set(Highs_setIntOptionValue(highs, "threads", 1));
-    set(Highs_setStringOptionValue(highs, "parallel", "off"));
-    set(Highs_setStringOptionValue(highs, "solver", "simplex"));
-    set(Highs_setIntOptionValue(highs, "random_seed", 0));
-    set(Highs_setIntOptionValue(highs, "simplex_strategy", strategy));
-    set(Highs_setIntOptionValue(highs, "simplex_iteration_limit", as_int(limits.iterations)));
-    set(Highs_setIntOptionValue(highs, "mip_max_nodes", as_int(limits.nodes)));
-    set(Highs_setDoubleOptionValue(highs, "mip_rel_gap", 0.0));
-    set(Highs_setDoubleOptionValue(highs, "mip_abs_gap", 0.0));
+    set(highs.call(&functions::setIntOptionValue, "threads", 1));
+    set(highs.call(&functions::setStringOptionValue, "parallel", "off"));
+    set(highs.call(&functions::setStringOptionValue, "solver", "simplex"));
+    set(highs.call(&functions::setIntOptionValue, "random_seed", 0));
+    set(highs.call(&functions::setIntOptionValue, "simplex_strategy", strategy));
+    set(highs.call(&functions::setIntOptionValue, "simplex_iteration_limit", as_int(limits.iterations)));
+    set(highs.call(&functions::setIntOptionValue, "mip_max_nodes", as_int(limits.nodes)));
+    set(highs.call(&functions::setDoubleOptionValue, "mip_rel_gap", 0.0));
+    set(highs.call(&functions::setDoubleOptionValue, "mip_abs_gap", 0.0));
     return done;
 }
 
-bool pass(void* highs, const linear_program& program) {
+bool pass(const highs_instance& highs, const linear_program& program) {
     const arrays data{program};
     const HighsInt sense = program.sense == lp_sense::maximise ? kHighsObjSenseMaximize : kHighsObjSenseMinimize;
     const auto columns = static_cast<HighsInt>(program.columns.size());
@@ -99,12 +113,13 @@ bool pass(void* highs, const linear_program& program) {
     const auto entries = static_cast<HighsInt>(program.entries.size());
     const HighsInt status =
         program.has_integers()
-            ? Highs_passMip(highs, columns, rows, entries, kHighsMatrixFormatColwise, sense, 0.0, data.cost.data(),
-                            data.lower.data(), data.upper.data(), data.row_lower.data(), data.row_upper.data(),
-                            data.start.data(), data.index.data(), data.value.data(), data.kind.data())
-            : Highs_passLp(highs, columns, rows, entries, kHighsMatrixFormatColwise, sense, 0.0, data.cost.data(),
-                           data.lower.data(), data.upper.data(), data.row_lower.data(), data.row_upper.data(),
-                           data.start.data(), data.index.data(), data.value.data());
+            ? highs.call(&functions::passMip, columns, rows, entries, kHighsMatrixFormatColwise, sense, 0.0,
+                         data.cost.data(), data.lower.data(), data.upper.data(), data.row_lower.data(),
+                         data.row_upper.data(), data.start.data(), data.index.data(), data.value.data(),
+                         data.kind.data())
+            : highs.call(&functions::passLp, columns, rows, entries, kHighsMatrixFormatColwise, sense, 0.0,
+                         data.cost.data(), data.lower.data(), data.upper.data(), data.row_lower.data(),
+                         data.row_upper.data(), data.start.data(), data.index.data(), data.value.data());
     return status != kHighsStatusError; // a warning tells of coefficients that are next to zero
 }
 
@@ -128,25 +143,25 @@ lp_position position_of(HighsInt status) {
     return status == kHighsBasisStatusZero ? lp_position::at_zero : lp_position::at_lower;
 }
 
-bool set_start(void* highs, const linear_program& program, const lp_basis& start) {
+bool set_start(const highs_instance& highs, const linear_program& program, const lp_basis& start) {
     std::vector<HighsInt> columns;
     for (const lp_position position : start.columns) columns.push_back(status_of(position));
     columns.resize(program.columns.size(), kHighsBasisStatusLower);
     std::vector<HighsInt> rows;
     for (const lp_position position : start.rows) rows.push_back(status_of(position));
     rows.resize(program.rows.size(), kHighsBasisStatusBasic);
-    return Highs_setBasis(highs, columns.data(), rows.data()) == kHighsStatusOk;
+    return highs.call(&functions::setBasis, columns.data(), rows.data()) == kHighsStatusOk;
 }
 
 /// Columns, rows, duals and basis of an optimal solution, or the best that a search had.
-bool read_solution(void* highs, const linear_program& program, lp_solution& into) {
+bool read_solution(const highs_instance& highs, const linear_program& program, lp_solution& into) {
     std::vector<double> row_values(program.rows.size());
     into.values.resize(program.columns.size());
     into.reduced_costs.resize(program.columns.size());
     into.row_duals.resize(program.rows.size());
-    into.objective = Highs_getObjectiveValue(highs);
-    if (Highs_getSolution(highs, into.values.data(), into.reduced_costs.data(), row_values.data(),
-                          into.row_duals.data()) == kHighsStatusError) {
+    into.objective = highs.call(&functions::getObjectiveValue);
+    if (highs.call(&functions::getSolution, into.values.data(), into.reduced_costs.data(), row_values.data(),
+                   into.row_duals.data()) == kHighsStatusError) {
         return false;
     }
     if (program.has_integers()) {
@@ -156,16 +171,16 @@ bool read_solution(void* highs, const linear_program& program, lp_solution& into
     }
     std::vector<HighsInt> columns(program.columns.size());
     std::vector<HighsInt> rows(program.rows.size());
-    if (Highs_getBasis(highs, columns.data(), rows.data()) != kHighsStatusOk) return true;
+    if (highs.call(&functions::getBasis, columns.data(), rows.data()) != kHighsStatusOk) return true;
     for (const HighsInt status : columns) into.basis.columns.push_back(position_of(status));
     for (const HighsInt status : rows) into.basis.rows.push_back(position_of(status));
     return true;
 }
 
-expected<lp_solution> answer_of(void* highs, const linear_program& program) {
+expected<lp_solution> answer_of(const highs_instance& highs, const linear_program& program) {
     const double worst = program.sense == lp_sense::maximise ? plan::lp_infinity : -plan::lp_infinity;
     lp_solution result;
-    const HighsInt status = Highs_getModelStatus(highs);
+    const HighsInt status = highs.call(&functions::getModelStatus);
     if (status == kHighsModelStatusInfeasible) {
         result.status = lp_status::infeasible;
     } else if (status == kHighsModelStatusUnbounded) {
@@ -177,11 +192,11 @@ expected<lp_solution> answer_of(void* highs, const linear_program& program) {
         result.status = lp_status::limit;
         result.bound = worst;
         HighsInt found = kHighsSolutionStatusNone;
-        Highs_getIntInfoValue(highs, "primal_solution_status", &found);
+        highs.call(&functions::getIntInfoValue, "primal_solution_status", &found);
         if (found == kHighsSolutionStatusFeasible && !read_solution(highs, program, result)) {
             return unexpected(failed("solution", "one to read"));
         }
-        if (program.has_integers()) Highs_getDoubleInfoValue(highs, "mip_dual_bound", &result.bound);
+        if (program.has_integers()) highs.call(&functions::getDoubleInfoValue, "mip_dual_bound", &result.bound);
     } else if (status == kHighsModelStatusInterrupt) {
         return unexpected(stop_signal::stopped());
     } else {
@@ -190,21 +205,20 @@ expected<lp_solution> answer_of(void* highs, const linear_program& program) {
     return result;
 }
 
-/// Asked by HiGHS between iterations and nodes; `stop` is a stop_signal.
-void interrupt(int /*kind*/, const char* /*message*/, const HighsCallbackDataOut* /*state*/,
-               HighsCallbackDataIn* answer, void* stop) {
-    if (static_cast<stop_signal*>(stop)->poll()) answer->user_interrupt = 1;
+/// Asked by HiGHS between iterations and nodes, which may take milliseconds each; `stop` is a stop_signal.
+void interrupt(int /*kind*/, const char* /*message*/, const void* /*state*/, void* answer, void* stop) {
+    if (static_cast<const stop_signal*>(stop)->raised()) *static_cast<int*>(answer) = 1;
 }
 
-bool let_stop(void* highs, stop_signal& stop) {
-    return Highs_setCallback(highs, interrupt, &stop) == kHighsStatusOk &&
-           Highs_startCallback(highs, kHighsCallbackSimplexInterrupt) == kHighsStatusOk &&
-           Highs_startCallback(highs, kHighsCallbackMipInterrupt) == kHighsStatusOk;
+bool let_stop(const highs_instance& highs, stop_signal& stop) {
+    return highs.call(&functions::setCallback, interrupt, &stop) == kHighsStatusOk &&
+           highs.call(&functions::startCallback, kHighsCallbackSimplexInterrupt) == kHighsStatusOk &&
+           highs.call(&functions::startCallback, kHighsCallbackMipInterrupt) == kHighsStatusOk;
 }
 
 class highs final : public plan::lp_solver {
 public:
-    explicit highs(const stop_signal& stop) : stop_{stop} {}
+    highs(const highs_functions& from, const stop_signal& stop) : functions_{from}, stop_{stop} {}
 
     [[nodiscard]] std::string_view name() const noexcept override { return name_; }
 
@@ -212,34 +226,37 @@ public:
                                               const lp_basis* start) override {
         if (stop_.raised()) return unexpected(stop_signal::stopped());
         if (auto checked = plan::check_program(program); !checked) return unexpected(std::move(checked.error()));
-        const highs_pointer instance{Highs_create()};
+        const highs_instance instance{functions_};
         const bool from_start = start != nullptr && !program.has_integers();
-        if (!set_options(instance.get(), limits, from_start)) return unexpected(failed("options", "known options"));
-        if (!pass(instance.get(), program)) return unexpected(failed("program", "a program that it takes"));
-        if (from_start && !set_start(instance.get(), program, *start)) {
+        if (!set_options(instance, limits, from_start)) return unexpected(failed("options", "known options"));
+        if (!pass(instance, program)) return unexpected(failed("program", "a program that it takes"));
+        if (from_start && !set_start(instance, program, *start)) {
             return unexpected(failed("start", "a basis of the program"));
         }
-        if (!let_stop(instance.get(), stop_)) return unexpected(failed("callback", "one that it takes"));
-        if (!run(instance.get())) return unexpected(failed("run", "a solver that ends without an error"));
-        return answer_of(instance.get(), program);
+        if (!let_stop(instance, stop_)) return unexpected(failed("callback", "one that it takes"));
+        if (!run(instance)) return unexpected(failed("run", "a solver that ends without an error"));
+        return answer_of(instance, program);
     }
 
 private:
     /// Runs until it is known whether a program that presolve cannot tell apart is infeasible or unbounded.
-    static bool run(void* highs) {
-        if (Highs_run(highs) == kHighsStatusError) return false;
-        if (Highs_getModelStatus(highs) != kHighsModelStatusUnboundedOrInfeasible) return true;
-        Highs_clearSolver(highs);
-        return Highs_setStringOptionValue(highs, "presolve", "off") == kHighsStatusOk &&
-               Highs_run(highs) != kHighsStatusError;
+    static bool run(const highs_instance& highs) {
+        if (highs.call(&functions::run) == kHighsStatusError) return false;
+        if (highs.call(&functions::getModelStatus) != kHighsModelStatusUnboundedOrInfeasible) return true;
+        highs.call(&functions::clearSolver);
+        return highs.call(&functions::setStringOptionValue, "presolve", "off") == kHighsStatusOk &&
+               highs.call(&functions::run) != kHighsStatusError;
     }
 
+    highs_functions functions_;
     stop_signal stop_;
-    std::string name_ = std::string{"HiGHS "} + Highs_version();
+    std::string name_ = std::string{"HiGHS "} + functions_.version();
 };
 
 } // namespace
 
-std::unique_ptr<plan::lp_solver> make_highs(const stop_signal& stop) { return std::make_unique<highs>(stop); }
+std::unique_ptr<plan::lp_solver> make_highs(const highs_functions& functions, const stop_signal& stop) {
+    return std::make_unique<highs>(functions, stop);
+}
 
 } // namespace vgpualloc::solver

@@ -1,5 +1,9 @@
 #include "vgpualloc/solver/highs.hpp"
 
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace {
@@ -89,6 +93,28 @@ TEST(highs, refuses_what_is_no_program) {
     const auto refused = solver::make_highs()->solve(program);
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().field, "entries");
+}
+
+TEST(highs, a_library_that_is_loaded_solves_as_the_linked_one) {
+    if (std::string_view{HIGHS_LIBRARY}.find(".so") == std::string_view::npos)
+        GTEST_SKIP() << "HiGHS is a static library here";
+    const auto linked = solver::make_highs();
+    const auto loaded = solver::load_highs(HIGHS_LIBRARY).value();
+    EXPECT_EQ(loaded->name(), linked->name());
+    const linear_program program = small(lp_sense::maximise);
+    EXPECT_EQ(loaded->solve(program)->values, linked->solve(program)->values);
+    EXPECT_EQ(loaded->solve(program)->row_duals, linked->solve(program)->row_duals);
+}
+
+TEST(highs, what_is_no_library_or_no_highs_is_an_error_with_its_path) {
+    for (const auto& [library, why] :
+         {std::pair{"none.so", "none.so: "}, std::pair{"libm.so.6", "with the function Highs_"}}) {
+        const auto refused = solver::load_highs(library);
+        ASSERT_FALSE(refused.has_value());
+        EXPECT_EQ(refused.error().code, error_code::unsupported);
+        EXPECT_EQ(refused.error().value, library);
+        EXPECT_NE(refused.error().expected.find(why), std::string::npos) << refused.error().expected;
+    }
 }
 
 } // namespace
