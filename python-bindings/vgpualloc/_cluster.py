@@ -341,7 +341,7 @@ class Cluster(ClusterObjects):
         finally:
             self._is_deciding = False
         if decided[0] is None:
-            return Rejection(shown, decided[1], decided[2], decided[3])
+            return Rejection(shown, *decided[1:])
         placement = Placement(shown, decided[0], decided[1], self._live, uid)
         self._placed[uid] = weakref.ref(placement)
         self._note(lambda: self._take_back(uid, undo))

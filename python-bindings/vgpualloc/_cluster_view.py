@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from vgpualloc import _core
+from vgpualloc import _core, _html
 from vgpualloc._answers import Answer, node_answer
 from vgpualloc._errors import bad_value
 from vgpualloc._inputs import Manifest, Manifests, Named, listed, named_objects
@@ -165,7 +165,7 @@ class ClusterView:
                 f"{states.count('runs')} pods, {states.count('waiting')} waiting)")
 
     def _repr_html_(self) -> str:
-        return self.nodes._repr_html_()
+        return _html.of_cluster(self)
 
     def __reduce__(self) -> Any:
         raise TypeError("a Cluster cannot be pickled: pickle its snapshot() and read that")

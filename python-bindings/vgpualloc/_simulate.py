@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vgpualloc import _core
+from vgpualloc import _core, _html
 from vgpualloc._errors import StateError
 from vgpualloc._inputs import Named, checked_path, named_input
 from vgpualloc._known import options as option_table
@@ -378,9 +378,9 @@ class Result:
     def __repr__(self) -> str:
         summary = self.summary
         config = summary.get("config", {})
-        placed = int(self.pods["placed"].sum())
+        placed, served = int(self.pods["placed"].sum()), 100 * summary["gpu"]["served_ratio"]
         return (f"Result(policy={config.get('policy')!r}, seed={config.get('seed')}, pods={len(self.pods)}, "
-                f"placed={placed})")
+                f"placed={placed}, served={served:.2f} %)")
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return _html.of_result(self)
