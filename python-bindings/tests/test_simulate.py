@@ -1,68 +1,14 @@
 """simulate() against vgpusim run."""
 
 import inspect
-import json
 import os
 import pickle
 import signal
 import threading
 import time
 
-import numpy as np
 import pytest
 import vgpualloc as vg
-
-
-def without_timing(name, content):
-    if name != "summary.json":
-        return content
-    summary = json.loads(content)
-    summary.pop("timing", None)
-    return summary
-
-
-def files_in(folder):
-    return {str(path.relative_to(folder)): without_timing(path.name, path.read_bytes())
-            for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "report.html"}
-
-
-@pytest.mark.parametrize("options", [
-    {"policy": "fgd", "tune": 1.3, "seed": 77},
-    {"policy": "best_fit", "departures": True, "discipline": "fifo"},
-    {"policy": "ssp", "mode": "exclusive"},
-])
-def test_writes_the_bytes_of_the_command_line(quickstart, vgpusim, tmp_path, options):
-    result = vg.simulate(**quickstart, **options)
-    result.write(tmp_path / "python")
-    flags = [f"--set={key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in options.items()]
-    vgpusim("run", "--nodes", quickstart["nodes"], "--pods", quickstart["pods"], *flags, "--out", tmp_path / "cli")
-    assert files_in(tmp_path / "python") == files_in(tmp_path / "cli")
-
-
-def test_columns_are_views_that_outlive_the_result(quickstart):
-    result = vg.simulate(**quickstart)
-    allocated = result.timeseries["allocated_milli"]
-    assert allocated.dtype == np.int64
-    assert not allocated.flags.owndata and not allocated.flags.writeable
-    total = int(allocated.sum())
-    del result
-    assert int(allocated.sum()) == total
-
-
-def test_bytes_and_tables_replay_as_files_do(quickstart):
-    import pandas
-    import polars
-    import pyarrow.csv
-
-    by_path = vg.simulate(**quickstart).pods
-    texts = {name: path.read_bytes() for name, path in quickstart.items()}
-    assert vg.simulate(**texts).pods == by_path
-    for read in (polars.read_csv, pyarrow.csv.read_csv, pandas.read_csv):
-        tables = {name: read(path) for name, path in quickstart.items()}
-        assert vg.simulate(**tables).pods == by_path, read.__module__
-    arrays = {name: {column: frame[column].to_numpy() for column in frame.columns}
-              for name, frame in ((name, pandas.read_csv(path)) for name, path in quickstart.items())}
-    assert vg.simulate(**arrays).pods == by_path
 
 
 def test_wrong_options_say_what_is_known(quickstart):
@@ -81,13 +27,6 @@ def test_the_signature_has_the_defaults_of_the_option_table():
     options = vg.known("options")
     assert set(options["name"]) <= set(parameters)
     assert parameters["policy"].default == "fgd" and parameters["departures"].default is False
-
-
-def test_tables_go_into_frames_and_back(quickstart):
-    pods = vg.simulate(**quickstart).pods
-    for frame in (pods.to_pandas(), pods.to_polars(), pods.to_arrow()):
-        assert list(np.asarray(frame["reason"])) == list(pods["reason"])
-        assert np.array_equal(np.asarray(frame["arrival_s"]), pods["arrival_s"], equal_nan=True)
 
 
 def test_an_interrupt_ends_the_call(quickstart):
