@@ -1,9 +1,7 @@
 """simulate() against vgpusim run."""
 
 import inspect
-import os
 import pickle
-import signal
 import threading
 import time
 
@@ -27,16 +25,6 @@ def test_the_signature_has_the_defaults_of_the_option_table():
     options = vg.known("options")
     assert set(options["name"]) <= set(parameters)
     assert parameters["policy"].default == "fgd" and parameters["departures"].default is False
-
-
-def test_an_interrupt_ends_the_call(quickstart):
-    before = time.perf_counter()
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        while True:
-            vg.simulate(**quickstart)
-    assert time.perf_counter() - before < 5.0
-    assert len(vg.simulate(**quickstart).pods) > 0
 
 
 def test_another_thread_runs_meanwhile(quickstart):
