@@ -8,19 +8,9 @@ import time
 from pathlib import Path
 
 import vgpualloc as vg
+from own_policies import Gang, Packed
 
 HALF = vg.Pod(gpus=1, gpu_memory_mib=1024, gpu_cores=10, cpu_milli=100)
-
-
-class Packed(vg.Policy):
-    def score(self, request, before, after):
-        return after.used_milli * 1.0
-
-
-class Gang(vg.Discipline):
-    def schedule(self, queue):
-        for job in queue.waiting:
-            queue.start(job)
 
 
 def memory_kib():
