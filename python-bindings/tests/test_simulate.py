@@ -1,7 +1,11 @@
 """simulate() against vgpusim run."""
 
+import errno
 import inspect
 import pickle
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 
@@ -55,8 +59,55 @@ def test_the_baseline_is_a_result_of_its_own(quickstart, tmp_path):
     assert pickle.loads(pickle.dumps(compared)).baseline.summary["pods"] == alone.summary["pods"]
 
 
-def test_progress_ends_at_its_total(quickstart):
+@pytest.mark.parametrize("options", [{}, {"tune": 100.0}, {"tune": 100.0, "baseline": {"policy": "best_fit"}},
+                                     {"tune": 100.0, "departures": True, "discipline": "fifo"}])
+def test_progress_rises_to_its_total(quickstart, options):
     steps = []
-    vg.simulate(**quickstart, progress=lambda done, total: steps.append((done, total)))
-    assert steps[-1][0] == steps[-1][1] > 0
+    vg.simulate(**quickstart, **options, progress=lambda done, total: steps.append((done, total)))
+    assert steps[-1][0] == steps[-1][1] > 0 and all(0 <= done <= total for done, total in steps)
     assert all(first[0] <= then[0] for first, then in zip(steps, steps[1:]))
+    assert len(steps) > 2 or "tune" not in options
+    cells = []
+    vg.sweep({"seed": range(5)}, **quickstart, workers=2, progress=lambda done, total: cells.append((done, total)))
+    assert cells == [(done, 5) for done in range(1, 6)]
+
+
+def test_nothing_is_printed_into_a_pipe(quickstart):
+    """But where a bar is asked for."""
+    program = ("import sys, vgpualloc as vg; lists = vg.example('quickstart'); r = vg.simulate(**lists, tune=60.0, progress=eval(sys.argv[1]))\n"
+               "vg.sweep({'seed': [1, 2]}, **lists, progress=eval(sys.argv[1])); vg.check_policy; r.write(sys.argv[2]); r.report()")
+    with tempfile.TemporaryDirectory() as folder:
+        for progress, is_quiet in (("None", True), ("False", True), ("True", False)):
+            ended = subprocess.run([sys.executable, "-c", program, progress, folder], capture_output=True, text=True, check=True)
+            assert ended.stdout == "" and (ended.stderr == "") == is_quiet, ended.stderr
+            assert is_quiet or "100%" in ended.stderr
+
+
+LIMITED = """
+import resource, sys, vgpualloc as vg
+result = vg.simulate(**vg.example("quickstart"), seed=int(sys.argv[2]))
+if len(sys.argv) > 3:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))
+try:
+    result.write(sys.argv[1])
+except OSError as failure:
+    print(failure.errno)
+"""
+
+
+def test_a_disk_that_fails_leaves_what_was_there(tmp_path):
+    """Files may have 100 kB: the report does not fit, which is written last or first."""
+    folder = tmp_path / "out"
+
+    def write(*arguments):
+        return subprocess.run([sys.executable, "-c", LIMITED, folder, *arguments], capture_output=True, text=True, check=True).stdout
+
+    assert int(write("1", "100000")) == errno.EFBIG and not folder.exists()
+    assert write("1") == ""
+    one = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert sorted(one) == ["pods.csv", "report.html", "summary.json", "timeseries.csv"]
+    assert int(write("2", "100000")) == errno.EFBIG
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == one
+    assert write("2") == ""  # one set, which is the second one
+    two = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert two.keys() == one.keys() and all(two[name] != one[name] for name in one)

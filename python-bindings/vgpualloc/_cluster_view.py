@@ -262,8 +262,10 @@ class ClusterView:
             How many nodes of each kind: the name of a node, or ``"A100-40GB:mig:8"``.
         node_templates : path, bytes or mapping, or a list of these
             Node objects that ``add_nodes`` may name.
-        drain, fail : str or iterable of str
-            Nodes, or ``"node/uuid"``: their pods move.
+        drain : str or iterable of str
+            Nodes that are cordoned: their pods move.
+        fail : str or iterable of str
+            Nodes that are gone, or devices ``"node/uuid"`` that are broken: their pods move.
         set_mode : mapping of str to str, optional
             Another mode for nodes.
         add_pods : path, bytes or mapping, or a list of these
