@@ -288,3 +288,36 @@ def test_what_a_compiled_policy_cannot_see_is_said(quickstart):
 
     with pytest.raises(vg.StateError, match="gpu_free_milli"):
         vg.simulate(**quickstart, policy=Blind())
+
+
+def test_a_compiled_policy_that_divides_by_zero_is_refused_without_a_print(quickstart, capfd):
+    pytest.importorskip("numba")
+
+    class Dividing(vg.Policy):
+        form = "numba"
+
+        @staticmethod
+        def score(request, before, after):
+            return 1.0 / (after.used_milli * 0)
+
+    with pytest.raises(vg.InputError, match="Dividing.score: got 'inf'") as refused:
+        vg.simulate(**quickstart, policy=Dividing())
+    assert refused.value.where == "decision 1" and capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("form", ["arrays", "rows"])
+def test_what_a_policy_raises_has_a_note_of_where(quickstart, form):
+    class Late(vg.Policy):
+        calls = 0
+
+        def score(self, request, before, after):
+            self.calls += 1
+            if self.calls > 30:
+                raise ZeroDivisionError("mine")
+            return after.used_milli * 1.0
+
+    Late.form = form
+    with pytest.raises(ZeroDivisionError) as raised:
+        vg.simulate(**quickstart, policy=Late())
+    assert [note.partition(", decision ")[0] for note in raised.value.__notes__] == ["in Late.score"]
+    assert int(raised.value.__notes__[0].rpartition(" ")[2]) > 0

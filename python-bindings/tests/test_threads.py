@@ -48,7 +48,8 @@ def sixteen_at_once(nodes, pods):
 
     def replay(i):
         policy = Packed() if i % 8 == 7 else policies[i % 4]
-        return dict(vg.simulate(nodes, inputs[i], policy=policy, seed=i)._outcome.files())["pods.csv"]
+        files = dict(vg.simulate(nodes, inputs[i], policy=policy, seed=i)._outcome.files())
+        return files["pods.csv"] + files["timeseries.csv"]
 
     alone = [replay(i) for i in range(16)]
     together = [None] * 16
