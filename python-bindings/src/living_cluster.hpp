@@ -420,8 +420,21 @@ private:
     /// Why a pod does not fit on the candidates.
     [[nodiscard]] nb::object rejection_of(const std::string& uid, const nb::object& shown) {
         vgpualloc::rejection counts;
+        std::string closest;
+        double least_lacking = 1.0; // of what was wanted
         for (const node_index where : candidates_) {
-            ++counts.nodes[static_cast<std::size_t>(live_->ask_node(uid, where).refusal.code)];
+            const auto opinion = live_->ask_node(uid, where);
+            const auto& refused = opinion.refusal;
+            ++counts.nodes[static_cast<std::size_t>(refused.code)];
+            if (refused.wanted <= 0) continue;
+            const double lacking = 1.0 - static_cast<double>(refused.available) / static_cast<double>(refused.wanted);
+            if (lacking >= least_lacking) continue;
+            least_lacking = lacking;
+            closest = live_->book().nodes().nodes[where.at()].name + ", " +
+                      explaining::words_of({.code = refused.code,
+                                            .wanted = refused.wanted,
+                                            .available = refused.available,
+                                            .unit = opinion.unit});
         }
         raise_pending();
         nb::dict reasons;
@@ -437,7 +450,7 @@ private:
             }
         }
         return python_->rejection_type(shown, first.empty() ? "no_nodes" : first, reasons,
-                                       explaining::scheduling_message(counts, candidates_.size()));
+                                       explaining::scheduling_message(counts, candidates_.size()), closest);
     }
 
     /// Policies of Python that have failed, or whose cluster has other nodes now, are made again.

@@ -17,6 +17,24 @@ def quickstart():
 
 
 @pytest.fixture(scope="session")
+def traces():
+    """Gives the path of a public list; a test that needs one which is not there is skipped."""
+    folder = Path(os.environ.get("VGPUALLOC_TRACES", Path.home() / ".cache" / "vgpualloc" / "traces"))
+
+    def find(name):
+        if not (folder / name).exists():
+            pytest.skip(f"{name} is not in $VGPUALLOC_TRACES")
+        return folder / name
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def openb(traces):
+    return {"nodes": traces("openb_node_list_gpu_node.csv"), "pods": traces("openb_pod_list_default.csv")}
+
+
+@pytest.fixture(scope="session")
 def vgpusim():
     """Runs the command line of this checkout: VGPUSIM, or that of the release build."""
     program = os.environ.get("VGPUSIM", str(ROOT / "build" / "ci-release" / "bin" / "vgpusim"))

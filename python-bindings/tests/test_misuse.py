@@ -12,6 +12,7 @@ import polars
 import pyarrow
 import pytest
 import vgpualloc as vg
+from own_policies import Gang, Packed
 
 HALF = vg.Pod(gpus=1, gpu_memory_mib=1024, gpu_cores=10, cpu_milli=100)
 HUGE = (-1, 2**63, 2**64, 10**30)
@@ -46,17 +47,6 @@ def cluster():
 
 def shown(cluster):
     return [table.to_dict() for table in (cluster.nodes, cluster.devices, cluster.pods)]
-
-
-class Packed(vg.Policy):
-    def score(self, request, before, after):
-        return after.used_milli * 1.0
-
-
-class Gang(vg.Discipline):
-    def schedule(self, queue):
-        for job in queue.waiting:
-            queue.start(job)
 
 
 # ---- unknown keyword; unknown policy, mode, key value

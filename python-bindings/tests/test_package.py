@@ -1,8 +1,9 @@
-"""The package as a whole: names, examples of docstrings, plots, what notebooks show."""
+"""The package as a whole: names, examples of docstrings, plots."""
 
 import doctest
 import importlib
 import inspect
+import os
 import pkgutil
 import re
 import subprocess
@@ -23,6 +24,14 @@ def test_an_import_brings_nothing_that_is_large():
     large = {"numpy", "pandas", "matplotlib", "gymnasium", "numba", "distributed", "ray"}
     program = f"import sys, vgpualloc; print(sorted({large!r} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_an_import_takes_a_seventh_of_a_second(tmp_path):
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
+    program = "import time; begin = time.process_time(); import vgpualloc; print(time.process_time() - begin)"
+    seconds = [float(subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True).stdout)
+               for _ in range(6)]
+    assert min(seconds[1:]) < 0.15, seconds
 
 
 @pytest.mark.parametrize("name", ["vgpualloc", *(f"vgpualloc.{module.name}" for module in pkgutil.iter_modules(vg.__path__)
@@ -71,14 +80,3 @@ def test_plots_return_axes(quickstart):
     axes = sweep.plot("allocation")
     assert [line.get_label() for line in axes.get_lines()] == ["fgd", "best_fit"]
     assert axes.get_lines()[0].get_xdata()[-1] > 90
-
-
-def test_names_are_escaped_where_a_notebook_shows_them():
-    script = "<script>alert(1)</script>"
-    shown = [vg.Table.of({script: [script]}),
-             vg.Rejection(script, script, {script: 1}, script),
-             vg.simulate({"sn": [script], "cpu_milli": [1000], "memory_mib": [1000], "gpu": [1], "model": ["T4"]},
-                         {"name": [script], "cpu_milli": [1], "memory_mib": [1], "num_gpu": [1], "gpu_milli": [100]}),
-             vg.Cluster.read(**vg.example("cluster")).whatif()]
-    for value in shown:
-        assert "<script>alert" not in value._repr_html_(), type(value)

@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 import vgpualloc as vg
+from own_policies import Gang
 
 
 class BestFit(vg.Policy):
-    """best_fit: what is left of CPU and GPUs, each as a share of the largest node's."""
+    """best_fit: the node, and on it the device, with the least left over."""
 
     def score(self, request, before, after):
-        return -(after.cpu_free_milli.astype(float) + after.free_milli)
+        return after.free_milli / -1000.0
+
+    def device_score(self, request, before, after):
+        return after.free_milli / -1000.0
 
 
 class Balanced(vg.Policy):
@@ -62,8 +66,23 @@ def test_all_forms_decide_alike(quickstart):
     assert decisions(vg.simulate(**quickstart, policy=BalancedJit())) == decisions(arrays)
 
 
-def test_binpack_decides_as_the_one_of_the_library(quickstart):
-    assert decisions(vg.simulate(**quickstart, policy=Binpack())) == decisions(vg.simulate(**quickstart, policy="binpack"))
+@pytest.mark.parametrize("policy, name", [(BestFit, "best_fit"), (Binpack, "binpack")])
+def test_a_policy_written_again_decides_as_the_one_of_the_library(policy, name, quickstart):
+    for options in ({"tune": 1.3}, {"departures": True}, {"mode": "exclusive"}):
+        ours, theirs = (vg.simulate(**quickstart, **options, policy=which) for which in (policy(), name))
+        assert decisions(ours) == decisions(theirs) and ours.timeseries == theirs.timeseries
+
+
+@pytest.mark.parametrize("policy, name", [(BestFit, "best_fit"), (Binpack, "binpack")])
+def test_they_do_so_on_the_list_of_openb(policy, name, openb):
+    ours, theirs = (vg.simulate(**openb, tune=1.3, seed=42, policy=which) for which in (policy(), name))
+    assert len(decisions(ours)) > 8000 and decisions(ours) == decisions(theirs)
+
+
+def test_all_forms_decide_alike_on_the_list_of_openb(openb):
+    pytest.importorskip("numba")
+    first, *others = (decisions(vg.simulate(**openb, tune=1.3, policy=policy())) for policy in (Balanced, BalancedRows, BalancedJit))
+    assert others == [first, first]
 
 
 def test_a_sum_has_policies_of_both_kinds(quickstart):
@@ -178,7 +197,17 @@ def test_check_policy_finds_what_is_wrong():
         def score(self, request, before, after):
             return np.zeros(1)
 
-    for policy, words in ((Normalised(), "with others"), (Drawn(), "both times"), (Stateful(), "epoch|both times|others"),
+    class Undefined(vg.Policy):
+        def score(self, request, before, after):
+            return np.where(after.gpus_idle == 0, np.nan, after.used_milli)
+
+    class Raising(vg.Policy):
+        def score(self, request, before, after):
+            raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError):
+        vg.check_policy(Raising())
+    for policy, words in ((Undefined(), "nan"), (Normalised(), "with others"), (Drawn(), "both times"), (Stateful(), "epoch|both times|others"),
                           (Short(), "shape")):
         with pytest.raises(vg.InputError, match=words):
             vg.check_policy(policy)
@@ -191,18 +220,23 @@ class Fifo(vg.Discipline):
                 return
 
 
-class Gang(vg.Discipline):
-    def schedule(self, queue):
-        for job in queue.waiting:
-            queue.start(job)
+@pytest.mark.parametrize("discipline, name", [(Fifo(), "fifo"), (Gang(), "gang")])
+def test_disciplines_start_the_same_jobs_at_the_same_times(quickstart, discipline, name):
+    options = {"policy": "binpack", "departures": True, "offered_load": 20.0}
+    ours, theirs = (vg.simulate(**quickstart, **options, discipline=which) for which in (discipline, name))
+    assert ours.summary["config"]["discipline"] == "py:" + name
+    assert ours.summary["wait_s"]["mean"] > 10  # where nobody waits all disciplines are alike
+    assert ours.pods == theirs.pods and ours.timeseries == theirs.timeseries
 
 
 @pytest.mark.parametrize("discipline, name", [(Fifo(), "fifo"), (Gang(), "gang")])
-def test_disciplines_start_the_same_jobs_at_the_same_times(quickstart, discipline, name):
-    options = {"policy": "binpack", "departures": True}
-    ours = vg.simulate(**quickstart, **options, discipline=discipline)
-    theirs = vg.simulate(**quickstart, **options, discipline=name)
-    assert ours.summary["config"]["discipline"] == "py:" + name
+def test_they_do_so_on_the_first_jobs_of_philly(traces, tmp_path, discipline, name):
+    with traces("philly.csv").open() as file:
+        jobs = "".join(line for line, _ in zip(file, range(5001)))
+    nodes = "sn,cpu_milli,memory_mib,gpu,model\n" + "".join(f"n{i},96000,786432,8,P100\n" for i in range(24))
+    ours, theirs = (vg.simulate(nodes.encode(), jobs.encode(), format="philly", policy="binpack", discipline=which)
+                    for which in (discipline, name))
+    assert len(ours.pods) >= 5000 and ours.summary["wait_s"]["mean"] > 60
     assert ours.pods == theirs.pods
 
 
@@ -254,3 +288,36 @@ def test_what_a_compiled_policy_cannot_see_is_said(quickstart):
 
     with pytest.raises(vg.StateError, match="gpu_free_milli"):
         vg.simulate(**quickstart, policy=Blind())
+
+
+def test_a_compiled_policy_that_divides_by_zero_is_refused_without_a_print(quickstart, capfd):
+    pytest.importorskip("numba")
+
+    class Dividing(vg.Policy):
+        form = "numba"
+
+        @staticmethod
+        def score(request, before, after):
+            return 1.0 / (after.used_milli * 0)
+
+    with pytest.raises(vg.InputError, match="Dividing.score: got 'inf'") as refused:
+        vg.simulate(**quickstart, policy=Dividing())
+    assert refused.value.where == "decision 1" and capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("form", ["arrays", "rows"])
+def test_what_a_policy_raises_has_a_note_of_where(quickstart, form):
+    class Late(vg.Policy):
+        calls = 0
+
+        def score(self, request, before, after):
+            self.calls += 1
+            if self.calls > 30:
+                raise ZeroDivisionError("mine")
+            return after.used_milli * 1.0
+
+    Late.form = form
+    with pytest.raises(ZeroDivisionError) as raised:
+        vg.simulate(**quickstart, policy=Late())
+    assert [note.partition(", decision ")[0] for note in raised.value.__notes__] == ["in Late.score"]
+    assert int(raised.value.__notes__[0].rpartition(" ")[2]) > 0

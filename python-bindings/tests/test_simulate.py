@@ -1,68 +1,16 @@
 """simulate() against vgpusim run."""
 
+import errno
 import inspect
-import json
-import os
 import pickle
-import signal
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 
-import numpy as np
 import pytest
 import vgpualloc as vg
-
-
-def without_timing(name, content):
-    if name != "summary.json":
-        return content
-    summary = json.loads(content)
-    summary.pop("timing", None)
-    return summary
-
-
-def files_in(folder):
-    return {str(path.relative_to(folder)): without_timing(path.name, path.read_bytes())
-            for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "report.html"}
-
-
-@pytest.mark.parametrize("options", [
-    {"policy": "fgd", "tune": 1.3, "seed": 77},
-    {"policy": "best_fit", "departures": True, "discipline": "fifo"},
-    {"policy": "ssp", "mode": "exclusive"},
-])
-def test_writes_the_bytes_of_the_command_line(quickstart, vgpusim, tmp_path, options):
-    result = vg.simulate(**quickstart, **options)
-    result.write(tmp_path / "python")
-    flags = [f"--set={key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in options.items()]
-    vgpusim("run", "--nodes", quickstart["nodes"], "--pods", quickstart["pods"], *flags, "--out", tmp_path / "cli")
-    assert files_in(tmp_path / "python") == files_in(tmp_path / "cli")
-
-
-def test_columns_are_views_that_outlive_the_result(quickstart):
-    result = vg.simulate(**quickstart)
-    allocated = result.timeseries["allocated_milli"]
-    assert allocated.dtype == np.int64
-    assert not allocated.flags.owndata and not allocated.flags.writeable
-    total = int(allocated.sum())
-    del result
-    assert int(allocated.sum()) == total
-
-
-def test_bytes_and_tables_replay_as_files_do(quickstart):
-    import pandas
-    import polars
-    import pyarrow.csv
-
-    by_path = vg.simulate(**quickstart).pods
-    texts = {name: path.read_bytes() for name, path in quickstart.items()}
-    assert vg.simulate(**texts).pods == by_path
-    for read in (polars.read_csv, pyarrow.csv.read_csv, pandas.read_csv):
-        tables = {name: read(path) for name, path in quickstart.items()}
-        assert vg.simulate(**tables).pods == by_path, read.__module__
-    arrays = {name: {column: frame[column].to_numpy() for column in frame.columns}
-              for name, frame in ((name, pandas.read_csv(path)) for name, path in quickstart.items())}
-    assert vg.simulate(**arrays).pods == by_path
 
 
 def test_wrong_options_say_what_is_known(quickstart):
@@ -81,23 +29,6 @@ def test_the_signature_has_the_defaults_of_the_option_table():
     options = vg.known("options")
     assert set(options["name"]) <= set(parameters)
     assert parameters["policy"].default == "fgd" and parameters["departures"].default is False
-
-
-def test_tables_go_into_frames_and_back(quickstart):
-    pods = vg.simulate(**quickstart).pods
-    for frame in (pods.to_pandas(), pods.to_polars(), pods.to_arrow()):
-        assert list(np.asarray(frame["reason"])) == list(pods["reason"])
-        assert np.array_equal(np.asarray(frame["arrival_s"]), pods["arrival_s"], equal_nan=True)
-
-
-def test_an_interrupt_ends_the_call(quickstart):
-    before = time.perf_counter()
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        while True:
-            vg.simulate(**quickstart)
-    assert time.perf_counter() - before < 5.0
-    assert len(vg.simulate(**quickstart).pods) > 0
 
 
 def test_another_thread_runs_meanwhile(quickstart):
@@ -128,8 +59,55 @@ def test_the_baseline_is_a_result_of_its_own(quickstart, tmp_path):
     assert pickle.loads(pickle.dumps(compared)).baseline.summary["pods"] == alone.summary["pods"]
 
 
-def test_progress_ends_at_its_total(quickstart):
+@pytest.mark.parametrize("options", [{}, {"tune": 100.0}, {"tune": 100.0, "baseline": {"policy": "best_fit"}},
+                                     {"tune": 100.0, "departures": True, "discipline": "fifo"}])
+def test_progress_rises_to_its_total(quickstart, options):
     steps = []
-    vg.simulate(**quickstart, progress=lambda done, total: steps.append((done, total)))
-    assert steps[-1][0] == steps[-1][1] > 0
+    vg.simulate(**quickstart, **options, progress=lambda done, total: steps.append((done, total)))
+    assert steps[-1][0] == steps[-1][1] > 0 and all(0 <= done <= total for done, total in steps)
     assert all(first[0] <= then[0] for first, then in zip(steps, steps[1:]))
+    assert len(steps) > 2 or "tune" not in options
+    cells = []
+    vg.sweep({"seed": range(5)}, **quickstart, workers=2, progress=lambda done, total: cells.append((done, total)))
+    assert cells == [(done, 5) for done in range(1, 6)]
+
+
+def test_nothing_is_printed_into_a_pipe(quickstart):
+    """But where a bar is asked for."""
+    program = ("import sys, vgpualloc as vg; lists = vg.example('quickstart'); r = vg.simulate(**lists, tune=60.0, progress=eval(sys.argv[1]))\n"
+               "vg.sweep({'seed': [1, 2]}, **lists, progress=eval(sys.argv[1])); vg.check_policy; r.write(sys.argv[2]); r.report()")
+    with tempfile.TemporaryDirectory() as folder:
+        for progress, is_quiet in (("None", True), ("False", True), ("True", False)):
+            ended = subprocess.run([sys.executable, "-c", program, progress, folder], capture_output=True, text=True, check=True)
+            assert ended.stdout == "" and (ended.stderr == "") == is_quiet, ended.stderr
+            assert is_quiet or "100%" in ended.stderr
+
+
+LIMITED = """
+import resource, sys, vgpualloc as vg
+result = vg.simulate(**vg.example("quickstart"), seed=int(sys.argv[2]))
+if len(sys.argv) > 3:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))
+try:
+    result.write(sys.argv[1])
+except OSError as failure:
+    print(failure.errno)
+"""
+
+
+def test_a_disk_that_fails_leaves_what_was_there(tmp_path):
+    """Files may have 100 kB: the report does not fit, which is written last or first."""
+    folder = tmp_path / "out"
+
+    def write(*arguments):
+        return subprocess.run([sys.executable, "-c", LIMITED, folder, *arguments], capture_output=True, text=True, check=True).stdout
+
+    assert int(write("1", "100000")) == errno.EFBIG and not folder.exists()
+    assert write("1") == ""
+    one = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert sorted(one) == ["pods.csv", "report.html", "summary.json", "timeseries.csv"]
+    assert int(write("2", "100000")) == errno.EFBIG
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == one
+    assert write("2") == ""  # one set, which is the second one
+    two = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert two.keys() == one.keys() and all(two[name] != one[name] for name in one)

@@ -8,19 +8,9 @@ import time
 from pathlib import Path
 
 import vgpualloc as vg
+from own_policies import Gang, Packed
 
 HALF = vg.Pod(gpus=1, gpu_memory_mib=1024, gpu_cores=10, cpu_milli=100)
-
-
-class Packed(vg.Policy):
-    def score(self, request, before, after):
-        return after.used_milli * 1.0
-
-
-class Gang(vg.Discipline):
-    def schedule(self, queue):
-        for job in queue.waiting:
-            queue.start(job)
 
 
 def memory_kib():
@@ -58,7 +48,8 @@ def sixteen_at_once(nodes, pods):
 
     def replay(i):
         policy = Packed() if i % 8 == 7 else policies[i % 4]
-        return dict(vg.simulate(nodes, inputs[i], policy=policy, seed=i)._outcome.files())["pods.csv"]
+        files = dict(vg.simulate(nodes, inputs[i], policy=policy, seed=i)._outcome.files())
+        return files["pods.csv"] + files["timeseries.csv"]
 
     alone = [replay(i) for i in range(16)]
     together = [None] * 16

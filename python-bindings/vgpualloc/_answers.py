@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from vgpualloc import _html
 from vgpualloc._tables import Table, table_of_columns
 
 
@@ -74,7 +74,11 @@ class Answer(Mapping[str, Any]):
         return f"Answer(ok={self.ok}: {', '.join(self._content)})"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        content = self._content if isinstance(self._content, dict) else {}
+        return _html.of_answer(
+            str(self), {key: value for key, value in content.items() if not isinstance(value, (dict, list))},
+            {key: dict(_leaves(value, with_lists=False)) for key, value in content.items() if isinstance(value, dict)},
+            {key: table_of(value, with_lists=False) for key, value in content.items() if _is_list_of_objects(value)})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Answer, (self._text, self._content, self.ok)
@@ -92,17 +96,18 @@ def _is_list_of_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
 
 
-def table_of(rows: list[dict[str, Any]]) -> Table:
+def table_of(rows: list[dict[str, Any]], *, with_lists: bool = True) -> Table:
     """Objects as rows; what a row lacks is None, and lists in a cell stay JSON."""
-    flat = [dict(_leaves(row)) for row in rows]
+    flat = [dict(_leaves(row, with_lists=with_lists)) for row in rows]
     names = list(dict.fromkeys(name for row in flat for name in row))
     return table_of_columns({name: [row.get(name) for row in flat] for name in names})
 
 
-def _leaves(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(value: Mapping[str, Any], prefix: str = "", *, with_lists: bool) -> Iterator[tuple[str, Any]]:
     for key, part in value.items():
         if isinstance(part, dict):
-            yield from _leaves(part, f"{prefix}{key}.")
-        else:
-            yield prefix + key, json.dumps(part, ensure_ascii=False) if isinstance(part, list) else part
-
+            yield from _leaves(part, f"{prefix}{key}.", with_lists=with_lists)
+        elif not isinstance(part, list):
+            yield prefix + key, part
+        elif with_lists:
+            yield prefix + key, json.dumps(part, ensure_ascii=False)

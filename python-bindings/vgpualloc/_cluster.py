@@ -90,8 +90,9 @@ class Cluster(ClusterObjects):
         names, inputs = named_objects("cluster", objects)
         cluster._options += [("cluster", name) for name in names]
         cluster._inputs += inputs
-        for name in names:
-            for text in _core.documents(name, inputs):
+        contents = dict(inputs)
+        for name in names:  # a call each, so it gets what it reads and not the rest
+            for text in _core.documents(name, [(name, contents[name])] if name in contents else []):
                 cluster._add(json.loads(text))
         cluster._is_as_read = True
         with cluster._asking(cluster._policies):

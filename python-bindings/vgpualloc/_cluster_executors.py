@@ -19,7 +19,7 @@ class _Shared:
 
 def _split(jobs: list[Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Inputs that are large, by name, and the options of every job with these names in their place."""
-    names: dict[int, str] = {}
+    places: dict[int, Any] = {}  # by identity: what stands for a value in options. Each is looked at once
     shared: dict[str, Any] = {}
     rows = []
     for job in jobs:
@@ -28,12 +28,13 @@ def _split(jobs: list[Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             if isinstance(value, (str, int, float, bool)) or value is None:
                 options[key] = value
                 continue
-            name = names.get(id(value))
-            if name is None:
-                name = f"{key} {len(names)}"
-                names[id(value)] = name
-                shared[name] = value
-            options[key] = _Shared(name) if len(pickle.dumps(value)) > _SHARED_BYTES else value
+            if id(value) not in places:
+                name = f"{key} {len(places)}"
+                is_large = len(pickle.dumps(value)) > _SHARED_BYTES
+                places[id(value)] = _Shared(name) if is_large else value
+                if is_large:
+                    shared[name] = value
+            options[key] = places[id(value)]
         rows.append(options)
     return shared, rows
 

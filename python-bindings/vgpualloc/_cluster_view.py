@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from vgpualloc import _core
+from vgpualloc import _core, _html
 from vgpualloc._answers import Answer, node_answer
 from vgpualloc._errors import bad_value
 from vgpualloc._inputs import Manifest, Manifests, Named, listed, named_objects
@@ -168,7 +168,7 @@ class ClusterView:
                 f"{states.count('runs')} pods, {states.count('waiting')} waiting)")
 
     def _repr_html_(self) -> str:
-        return self.nodes._repr_html_()
+        return _html.of_cluster(self)
 
     def __reduce__(self) -> Any:
         raise TypeError("a Cluster cannot be pickled: pickle its snapshot() and read that")
@@ -286,8 +286,10 @@ class ClusterView:
             How many nodes of each kind: the name of a node, or ``"A100-40GB:mig:8"``.
         node_templates : path, bytes or mapping, or a list of these
             Node objects that ``add_nodes`` may name.
-        drain, fail : str or iterable of str
-            Nodes, or ``"node/uuid"``: their pods move.
+        drain : str or iterable of str
+            Nodes that are cordoned: their pods move.
+        fail : str or iterable of str
+            Nodes that are gone, or devices ``"node/uuid"`` that are broken: their pods move.
         set_mode : mapping of str to str, optional
             Another mode for nodes.
         add_pods : path, bytes or mapping, or a list of these

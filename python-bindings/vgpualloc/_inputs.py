@@ -99,25 +99,28 @@ def _cells(name: str, column: str, cells: Any, length: int) -> Any:
         return np.ascontiguousarray(array, dtype=np.int64)
     if array.dtype.kind == "f":
         return np.ascontiguousarray(array, dtype=np.float64)
-    if array.dtype.kind == "U":
-        return array.tolist()
-    if array.dtype.kind == "O" or array.dtype.kind == "T":
-        return [_text_or_none(name, column, row, cell) for row, cell in enumerate(array.tolist())]
+    if array.dtype.kind in "OTU":  # of a list NumPy makes text of NaN beside text
+        return _texts(name, column, array.tolist() if isinstance(cells, np.ndarray) or array.dtype.kind != "U" else list(cells))
     raise bad_value("unsupported", column, str(array.dtype), "whole numbers, real numbers, bool or text", name)
 
 
-def _text_or_none(name: str, column: str, row: int, cell: Any) -> str | None:
-    if cell is None or cell != cell:  # NaN
-        return None
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, (int, float)):
-        return str(cell)
-    raise InputError(f"{name} row {row}: {column}: got a {type(cell).__name__}, expected text or a number",
-                     code="unsupported", where=f"{name} row {row}", field=column, value=repr(cell),
-                     expected="text or a number")
+def _texts(name: str, column: str, cells: list[Any]) -> list[str | None]:
+    """Cells as text, None and NaN as None. No function of Python is called for a cell: there may be millions."""
+    import numpy as np
+
+    kinds = set(map(type, cells))
+    empty = {kind for kind in kinds if kind is type(None) or kind.__name__ == "NAType"}  # None and pandas.NA
+    if kinds <= {str, type(None)}:
+        return cells
+    wrong = {kind for kind in kinds - empty if not issubclass(kind, (str, int, float, np.number, np.bool_)) or issubclass(kind, complex)}
+    if wrong:
+        row, cell = next((row, cell) for row, cell in enumerate(cells) if type(cell) in wrong)
+        raise InputError(f"{name} row {row}: {column}: got a {type(cell).__name__}, expected text or a number",
+                         code="unsupported", where=f"{name} row {row}", field=column, value=repr(cell),
+                         expected="text or a number")
+    return [cell if type(cell) is str else None if type(cell) in empty or cell != cell else
+            ("false", "true")[bool(cell)] if isinstance(cell, (bool, np.bool_)) else
+            str(cell).removesuffix(".0") if isinstance(cell, float) else str(cell) for cell in cells]
 
 
 def listed(value: Any) -> list[str]:

@@ -68,7 +68,8 @@ def _compile(policy: type) -> Any:
 
 
 def _jitted(numba: Any, function: Any) -> Any:
-    return function if hasattr(function, "py_func") else numba.njit(function)
+    # By zero is divided as NumPy does it: what is raised in a loop that the core calls can only be printed.
+    return function if hasattr(function, "py_func") else numba.njit(function, error_model="numpy")
 
 
 def _signature(numba: Any) -> Any:

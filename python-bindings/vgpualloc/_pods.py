@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from vgpualloc import _core
 from vgpualloc._errors import bad_value, whole_number
+from vgpualloc._html import paragraph, table
 from vgpualloc._inputs import Named, named_input
 
 Key = tuple[str, str, str]  # kind, namespace and name of an object
@@ -301,7 +301,8 @@ class Placement(_core.Placed):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(self._words())}</p>"
+        shares = [(share.container, share.uuid, share.part) for share in self.shares]
+        return f"<div>{paragraph(f'{self.pod} on {self.node}')}{table(('container', 'device', 'part'), shares) if shares else ''}</div>"
 
     def __reduce__(self) -> Any:
         return _placement_of, (self.pod, self.node, self.score, self.shares, self.annotations)
@@ -333,17 +334,18 @@ class Rejection:
     (False, 6)
     """
 
-    __slots__ = ("pod", "reason", "reasons", "message")
+    __slots__ = ("pod", "reason", "reasons", "message", "_closest")
     pod: str
     reason: str
     reasons: dict[str, int]
     message: str
 
-    def __init__(self, pod: str, reason: str, reasons: dict[str, int], message: str) -> None:
+    def __init__(self, pod: str, reason: str, reasons: dict[str, int], message: str, closest: str = "") -> None:
         self.pod = pod
         self.reason = reason
         self.reasons = reasons
         self.message = message
+        self._closest = closest  # the node that lacks least, and what it lacks
 
     def __bool__(self) -> Literal[False]:
         return False
@@ -354,10 +356,12 @@ class Rejection:
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(self.pod)}: {html.escape(self.message)}</p>"
+        closest = [f"closest: {self._closest}"] if self._closest else []
+        sentences = "".join(map(paragraph, (f"{self.pod}: {self.message}", *closest)))
+        return f"<div>{sentences}{table(('reason', 'nodes'), self.reasons.items())}</div>"
 
     def __reduce__(self) -> Any:
-        return Rejection, (self.pod, self.reason, self.reasons, self.message)
+        return Rejection, (self.pod, self.reason, self.reasons, self.message, self._closest)
 
 
 def key_of(document: Mapping[str, Any]) -> Key:
@@ -393,7 +397,7 @@ def pod_option(key: str, pod: Any) -> tuple[list[tuple[str, str]], list[Named]]:
     """A pod by name, or a manifest."""
     if isinstance(pod, (str, os.PathLike)):
         return [(key, os.fspath(pod))], []
-    content = manifest_bytes(pod) if isinstance(pod, Mapping) else pod
+    content = manifest_bytes({**pod, "kind": pod.get("kind") or "Pod"}) if isinstance(pod, Mapping) else pod
     name, inputs = named_input(key, content)
     return [(key, name)], inputs
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vgpualloc import _core
+from vgpualloc import _core, _html
 from vgpualloc._errors import StateError
 from vgpualloc._inputs import Named, checked_path, named_input
 from vgpualloc._known import options as option_table
@@ -42,7 +42,7 @@ def run(options: dict[str, Any], *, scenario: Any = None, baseline: Mapping[str,
     if baseline is not None:
         compared, more = named_options(baseline, "baseline")
         inputs += more
-    with _teller(progress) as tell, in_run(*objects):
+    with _teller(progress, runs=1 if baseline is None else 2) as tell, in_run(*objects):
         return Result(_core.simulate(keys, compared, inputs, tell, *objects, stop))
 
 
@@ -105,16 +105,20 @@ def _text_of(key: str, value: Any) -> str:
 class _teller:
     """What the core tells how far it is: a caller's function or a bar."""
 
-    def __init__(self, progress: Any, unit: str = "pods") -> None:
+    def __init__(self, progress: Any, unit: str = "pods", runs: int = 1) -> None:
         self._progress = progress
         self._unit = unit
+        self._runs = runs  # that are not over
+        self._what = ""
+        self._before = 0  # in the run that is over
+        self._total = 0
         self._bar: Any = None
 
     def __enter__(self) -> Any:
         if not (self._progress is None or isinstance(self._progress, bool) or callable(self._progress)):
             raise TypeError(f"progress: expected a function, True or False, not {type(self._progress).__name__}")
         if callable(self._progress):
-            return lambda what, done, total: self._progress(done, total)
+            return self._call
         if self._progress is False or (self._progress is None and not _is_watched()):
             return None
         try:
@@ -133,6 +137,13 @@ class _teller:
             self._bar.update(done - self._bar.n)
 
         return show
+
+    def _call(self, what: str, done: int, total: int) -> None:
+        """Tells a caller's function of all runs as one: what is done never falls."""
+        if what == "baseline" != self._what:  # the last run
+            self._before, self._runs = self._total, 1
+        self._what, self._total = what, total
+        self._progress(self._before + done, self._before + total * self._runs)
 
     def _close(self) -> None:
         if self._bar is not None:
@@ -218,10 +229,13 @@ class Result:
         >>> r.summary["pods"]["placed"] == int(r.pods["placed"].sum())
         True
         """
+        content: dict[str, Any] = json.loads(self._summary_json())
+        return content
+
+    def _summary_json(self) -> bytes:
         if self._summary is None:
             self._summary = self._outcome.summary_json()
-        content: dict[str, Any] = json.loads(self._summary)
-        return content
+        return self._summary
 
     @property
     def pods(self) -> Table:
@@ -370,7 +384,8 @@ class Result:
     def __reduce__(self) -> Any:
         of = self._outcome
         tables = {name: Table._over(getattr(of, name)()) for name in _TABLES if name != "curve" or not of.pods_leave()}
-        return _result_of, ({name: getattr(of, name)() for name in _ANSWERS}, tables, self.baseline)
+        answers = {name: getattr(of, name)() for name in _ANSWERS} | {"summary_json": self._summary_json()}
+        return _result_of, (answers, tables, self.baseline)
 
     def __str__(self) -> str:
         return str(self._outcome.text(), errors="replace").rstrip("\n")
@@ -378,9 +393,9 @@ class Result:
     def __repr__(self) -> str:
         summary = self.summary
         config = summary.get("config", {})
-        placed = int(self.pods["placed"].sum())
+        placed, served = int(self.pods["placed"].sum()), 100 * summary["gpu"]["served_ratio"]
         return (f"Result(policy={config.get('policy')!r}, seed={config.get('seed')}, pods={len(self.pods)}, "
-                f"placed={placed})")
+                f"placed={placed}, served={served:.2f} %)")
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return _html.of_result(self)

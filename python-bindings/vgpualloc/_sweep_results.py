@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from vgpualloc import _core
+from vgpualloc import _core, _html
 from vgpualloc._errors import bad_value
 from vgpualloc._tables import Table, table_of_columns
 
@@ -212,4 +212,4 @@ class Sweep:
         return str(self.mean(self._keys[:1])) if self._keys else repr(self)
 
     def _repr_html_(self) -> str:
-        return self.mean("policy" if "policy" in self._keys else self._keys[:1])._repr_html_()
+        return _html.of_sweep(self)

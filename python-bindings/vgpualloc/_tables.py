@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from vgpualloc import _core
 from vgpualloc._errors import whole_number
+from vgpualloc._html import table
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -282,11 +282,7 @@ class Table:
         return [list(row) for row in zip(*columns)]
 
     def _repr_html_(self) -> str:
-        kinds = {name: self._frame.kind(position) for name, position in self._names.items()}
-        head = "".join(f"<th>{html.escape(name)}<br><small>{kind}</small></th>" for name, kind in kinds.items())
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-                       for row in self._shown_rows())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return table(self.columns, self._shown_rows(), [self._frame.kind(i) for i in range(len(self._names))])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _table_of, ([(name, self._frame.kind(i), self[name].tolist()) for name, i in self._names.items()],)
