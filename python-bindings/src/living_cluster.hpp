@@ -134,77 +134,12 @@ public:
     /// does. It is there only if it fits. `object` is what Python knows of it, a tuple whose third value is the
     /// live_template.
     nb::object place_new(nb::tuple object, nb::object name, const std::optional<std::string>& only,
-                         std::int64_t unix_ns) {
-        std::string short_name;
-        nb::object uid;
-        if (name.is_none()) {
-            do {
-                short_name = "pod-" + std::to_string(number_++);
-                uid = nb::str(("default/" + short_name).c_str());
-            } while (python_->uids.contains(uid));
-            name = nb::str(short_name.c_str(), short_name.size());
-        } else {
-            short_name = nb::cast<std::string>(name);
-            uid = nb::str(("default/" + short_name).c_str());
-            if (python_->uids.contains(uid)) {
-                raise(bad_value(error_code::duplicate, "name", short_name, "a name that no pod has").at("place()"));
-            }
-        }
-        const std::string full_name = add_pod(*nb::inst_ptr<vgpualloc::live_template>(object[2]), short_name);
-        try {
-            nb::object outcome = place(full_name, name, only, unix_ns);
-            if (!outcome.type().is(python_->placement_type)) {
-                live_->remove_pod(full_name);
-                return outcome;
-            }
-            python_->uids[uid] = uid;
-            python_->objects[nb::make_tuple("Pod", "default", name)] = object;
-            return outcome;
-        } catch (...) {
-            live_->remove_pod(full_name);
-            throw;
-        }
-    }
+                         std::int64_t unix_ns);
 
     /// Places a waiting pod where the policy prefers, or on one node: a Placement, or a Rejection where it does not
     /// fit. `shown` is the pod's name in it, `unix_ns` when it is decided.
     nb::object place(const std::string& uid, nb::object shown, const std::optional<std::string>& only,
-                     std::int64_t unix_ns) {
-        if (const auto failure = live_->failure_of(uid)) raise(*failure);
-        renew_policies();
-        if (are_policies_own_) live_->note_arrival(uid);
-        raise_pending();
-        const auto& nodes = live_->book().nodes().nodes;
-        candidates_.clear();
-        if (only) {
-            candidates_.push_back(node_named(*only));
-        } else {
-            for (std::size_t node = 0; node < nodes.size(); ++node) {
-                if (live_->book().is_present(node_index{node})) candidates_.push_back(node_index{node});
-            }
-        }
-        const auto best = live_->choose(uid, candidates_);
-        raise_pending();
-        if (!best) raise_state("pod " + uid + ": " + std::string{to_string(best.error().code)});
-        if (!*best) return rejection_of(uid, shown);
-        const auto opinion = live_->reserve(uid, **best);
-        if (raised_) static_cast<void>(live_->rollback(uid));
-        raise_pending();
-        if (!opinion.fits()) return rejection_of(uid, shown);
-        if (live_->commit(uid).code != rejection_code::none) raise_state("pod " + uid + " cannot be committed");
-        nb::object known_as = nb::str(uid.c_str(), uid.size());
-        nb::object placement = nb::inst_alloc(python_->placement_type);
-        const std::string& node = nodes[(*best)->at()].name;
-        new (nb::inst_ptr<placed_pod>(placement)) placed_pod{.pod = std::move(shown),
-                                                             .node = nb::str(node.c_str(), node.size()),
-                                                             .score = opinion.score,
-                                                             .uid = known_as,
-                                                             .live = nb::find(this),
-                                                             .unix_ns = unix_ns};
-        nb::inst_mark_ready(placement);
-        python_->placed[known_as] = nb::steal(PyWeakref_NewRef(placement.ptr(), nullptr));
-        return placement;
-    }
+                     std::int64_t unix_ns);
 
     /// What a pod has is given back. False if it has nothing.
     bool release(const std::string& uid) {
@@ -418,40 +353,7 @@ public:
 
 private:
     /// Why a pod does not fit on the candidates.
-    [[nodiscard]] nb::object rejection_of(const std::string& uid, const nb::object& shown) {
-        vgpualloc::rejection counts;
-        std::string closest;
-        double least_lacking = 1.0; // of what was wanted
-        for (const node_index where : candidates_) {
-            const auto opinion = live_->ask_node(uid, where);
-            const auto& refused = opinion.refusal;
-            ++counts.nodes[static_cast<std::size_t>(refused.code)];
-            if (refused.wanted <= 0) continue;
-            const double lacking = 1.0 - static_cast<double>(refused.available) / static_cast<double>(refused.wanted);
-            if (lacking >= least_lacking) continue;
-            least_lacking = lacking;
-            closest = live_->book().nodes().nodes[where.at()].name + ", " +
-                      explaining::words_of({.code = refused.code,
-                                            .wanted = refused.wanted,
-                                            .available = refused.available,
-                                            .unit = opinion.unit});
-        }
-        raise_pending();
-        nb::dict reasons;
-        std::string first;
-        std::int64_t most = 0;
-        for (std::size_t code = 1; code < counts.nodes.size(); ++code) {
-            if (counts.nodes[code] == 0) continue;
-            const std::string name{to_string(static_cast<rejection_code>(code))};
-            reasons[name.c_str()] = counts.nodes[code];
-            if (counts.nodes[code] > most) {
-                most = counts.nodes[code];
-                first = name;
-            }
-        }
-        return python_->rejection_type(shown, first.empty() ? "no_nodes" : first, reasons,
-                                       explaining::scheduling_message(counts, candidates_.size()), closest);
-    }
+    [[nodiscard]] nb::object rejection_of(const std::string& uid, const nb::object& shown);
 
     /// Policies of Python that have failed, or whose cluster has other nodes now, are made again.
     void renew_policies() {

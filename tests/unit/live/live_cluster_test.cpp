@@ -8,11 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/kube/snapshots.hpp"
+#include "unit/live/live_pods.hpp"
 
 namespace {
 
-using namespace kube_test;
+using namespace live_test;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using vgpualloc::live_cluster;
@@ -22,37 +22,6 @@ using vgpualloc::mib;
 using vgpualloc::node_index;
 using vgpualloc::rejection_code;
 using told = live_cluster::told;
-
-std::unique_ptr<live_cluster> live_of(const std::string& yaml, const std::string& policy = "binpack") {
-    live_options options{.policy = policy};
-    options.config = dialects().config();
-    auto live = live_cluster::make(std::move(options));
-    EXPECT_TRUE(live) << live.error().message();
-    for (const auto& object : objects(yaml)) EXPECT_EQ((*live)->upsert(object), told::changed);
-    return *std::move(live);
-}
-
-/// A pod that waits, or is bound and says on which device, with a uid and a time of creation.
-std::string named_pod(const std::string& name, const std::string& uid, const std::string& limits,
-                      const std::string& node = "", const std::string& annotations = "",
-                      const std::string& created = "2026-01-01T00:00:00Z") {
-    std::string text = pod(name, limits, node, annotations);
-    const std::string place = "  namespace: ns\n";
-    return text.replace(text.find(place), place.size(),
-                        place + "  uid: " + uid + "\n  creationTimestamp: " + created + "\n");
-}
-
-std::vector<double> scores_of(live_cluster& live, const std::string& uid) {
-    std::vector<double> scores;
-    const auto opinions = live.evaluate(uid, true);
-    EXPECT_TRUE(opinions);
-    for (const auto& opinion : *opinions) {
-        scores.push_back(opinion.fits() ? opinion.score : -static_cast<double>(opinion.refusal.available));
-    }
-    return scores;
-}
-
-const std::string two_nodes = gpu_node("n0", card("A")) + gpu_node("n1", card("B") + card("C"));
 
 TEST(live_cluster, a_pod_is_reserved_bound_and_gone) {
     const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000)) +
@@ -289,81 +258,6 @@ TEST(live_cluster, a_suspended_pod_resumes_where_its_node_is_now) {
     EXPECT_EQ(live->resume("u").code, rejection_code::none);
     EXPECT_EQ(live->book().devices(live->find_node("n0"))[0].memory, mib{3000});
     EXPECT_EQ(live->book().devices(live->find_node("n7"))[0].memory, mib{0});
-}
-
-TEST(live_cluster, a_pod_has_again_what_it_had) {
-    const auto live = live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000)) + named_pod("q", "v", vgpu(1, 2000)));
-    EXPECT_FALSE(live->holding_of("u"));
-    ASSERT_TRUE(live->reserve("u", live->find_node("n1")).fits());
-    EXPECT_FALSE(live->holding_of("u")) << "it is not confirmed";
-    ASSERT_EQ(live->commit("u").code, rejection_code::none);
-    const auto holding = live->holding_of("u");
-    ASSERT_TRUE(holding);
-    EXPECT_THAT(holding->uuids, ElementsAre("B"));
-    ASSERT_EQ(live->release("u").code, rejection_code::none);
-    ASSERT_TRUE(live->reserve("u", live->find_node("n0")).fits()); // meanwhile it is elsewhere
-    EXPECT_EQ(live->upsert(objects(gpu_node("n1", card("C") + card("B")))[0]), told::changed);
-    ASSERT_EQ(live->give_again("u", *holding).code, rejection_code::none);
-    EXPECT_EQ(live->state_of("u"), live_pod_state::committed);
-    EXPECT_EQ(live->holding_of("u")->uuids, holding->uuids);
-    EXPECT_EQ(live->book().live_count(), 1U);
-    EXPECT_EQ(live->upsert(objects(gpu_node("n1", card("C")))[0]), told::changed);
-    ASSERT_EQ(live->release("u").code, rejection_code::none);
-    ASSERT_TRUE(live->reserve("u", live->find_node("n0")).fits());
-    EXPECT_EQ(live->give_again("u", *holding).code, rejection_code::node_gone) << "its device is not there";
-    EXPECT_EQ(live->state_of("u"), live_pod_state::reserved) << "nothing has changed";
-    EXPECT_EQ(live->give_again("w", *holding).code, rejection_code::pod_not_known);
-}
-
-TEST(live_cluster, pods_of_a_template_are_as_any_others) {
-    const auto live = live_of(two_nodes);
-    const auto others = live_of(two_nodes);
-    vgpualloc::live_template like{objects(named_pod("p", "u", vgpu(1, 3000)))[0]};
-    vgpualloc::live_template nonsense{objects(named_pod("p", "u", vgpu(1, -4)))[0]};
-    for (const std::string name : {"a", "b", "c"}) {
-        EXPECT_EQ(live->add_like(like, name), "ns/" + name);
-        EXPECT_EQ(live->state_of("ns/" + name), live_pod_state::waiting);
-        ASSERT_EQ(others->upsert(objects(named_pod(name, name, vgpu(1, 3000)))[0]), told::changed);
-        EXPECT_EQ(scores_of(*live, "ns/" + name), scores_of(*others, name));
-        ASSERT_TRUE(live->reserve("ns/" + name, live->find_node("n1")).fits());
-        ASSERT_TRUE(others->reserve(name, others->find_node("n1")).fits());
-        EXPECT_EQ(live->booking_of("ns/" + name)->where.shares, others->booking_of(name)->where.shares);
-        EXPECT_EQ(live->pod_of("ns/" + name)->full_name(), "ns/" + name);
-        EXPECT_TRUE(live->failure_of(live->add_like(nonsense, name + "-none")));
-    }
-    EXPECT_TRUE(live->learn_workload());
-    EXPECT_TRUE(others->learn_workload());
-    EXPECT_EQ(live->learned().typical.size(), others->learned().typical.size());
-    EXPECT_TRUE(live->remove_pod("ns/b"));
-    EXPECT_EQ(live->add_like(like, "b"), "ns/b") << "the name is free again";
-}
-
-TEST(live_cluster, takes_policies_as_objects) {
-    live_options options{.policy = "mine"};
-    options.config = dialects().config();
-    int calls = 0;
-    bool fails = false;
-    options.make_policies = [&](const vgpualloc::policy_parameters& parameters,
-                                const vgpualloc::cluster& nodes) -> vgpualloc::expected<vgpualloc::owned_policies> {
-        ++calls;
-        EXPECT_EQ(nodes.nodes.empty(), calls == 1);
-        if (fails) return vgpualloc::unexpected(vgpualloc::bad_input(vgpualloc::error_code::stopped, "", "", ""));
-        return vgpualloc::parse_policies("binpack", "", vgpualloc::native_policies, parameters);
-    };
-    const auto live = *live_cluster::make(std::move(options));
-    for (const auto& object : objects(two_nodes + named_pod("p", "u", vgpu(1, 3000)))) {
-        EXPECT_EQ(live->upsert(object), told::changed);
-    }
-    EXPECT_EQ(scores_of(*live, "u"), scores_of(*live_of(two_nodes + named_pod("p", "u", vgpu(1, 3000))), "u"));
-    EXPECT_TRUE(live->renew_policies());
-    EXPECT_EQ(calls, 2);
-    fails = true;
-    EXPECT_FALSE(live->renew_policies());
-    EXPECT_FALSE(live->learn_workload());
-    EXPECT_EQ(scores_of(*live, "u").size(), 2U) << "those that there were decide";
-    fails = false;
-    EXPECT_TRUE(live->learn_workload());
-    EXPECT_TRUE(live->question("u")->explain());
 }
 
 TEST(live_cluster, a_pod_that_asks_for_nonsense_says_why) {
