@@ -25,7 +25,8 @@ follow_imports = skip
 ignore_missing_imports = true
 """
 # Functions and classes of nanobind, and what is derived of these, have types of their own;
-# test_the_stub_of_the_compiled_module compares these by name. Names that are imported for annotations only are variables where what is imported is skipped. A policy's score is shown as a variable.
+# test_the_stub_of_the_compiled_module compares these by name. Names that are imported for annotations only are variables where what
+# is imported is skipped. A policy's score is shown as a variable.
 ALLOWED = r"""vgpualloc\._core\..*
 vgpualloc\._pods\.Placement
 vgpualloc\._tables\.(pandas|polars|pyarrow)
