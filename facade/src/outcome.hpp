@@ -9,7 +9,7 @@
 namespace vgpufacade {
 
 struct finished_run {
-    vgpusim::loaded_input loaded;
+    std::shared_ptr<const vgpusim::loaded_input> loaded;
     vgpusim::run_record record;
 };
 

@@ -45,7 +45,7 @@ void add_member(table& summary, const std::string& name, const document& value) 
 } // namespace
 
 table pods_table(const finished_run& run) {
-    const vgpusim::simulation_input& input = run.loaded.input;
+    const vgpusim::simulation_input& input = run.loaded->input;
     const vgpusim::outcome_rows rows{run.record, input};
     const std::size_t count = rows.count();
     std::vector<std::int64_t> order(count);

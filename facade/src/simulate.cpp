@@ -21,10 +21,11 @@ namespace {
 const std::string baseline_folder = "baseline/";
 
 /// `nodes`: those of the input, moved out of it where nothing looks at them afterwards.
-expected<finished_run> finish(const run_config& config, loaded_input loaded, vgpualloc::cluster nodes,
-                              const std::string& what, const progress& follow, const vgpusim::run_parts& parts) {
+expected<finished_run> finish(const run_config& config, std::shared_ptr<const loaded_input> loaded,
+                              vgpualloc::cluster nodes, const std::string& what, const progress& follow,
+                              const vgpusim::run_parts& parts) {
     auto record =
-        vgpusim::replay(config, loaded, std::move(nodes), teller(follow, what, loaded.input.pods.size()), parts);
+        vgpusim::replay(config, *loaded, std::move(nodes), teller(follow, what, loaded->input.pods.size()), parts);
     if (!record) return unexpected(std::move(record).error());
     return finished_run{.loaded = std::move(loaded), .record = *std::move(record)};
 }
@@ -32,7 +33,7 @@ expected<finished_run> finish(const run_config& config, loaded_input loaded, vgp
 expected<void> add_bounds(finished_run& run, const stop_signal& stop) {
     auto solver = vgpusim::find_solver("--bound", stop);
     if (!solver) return unexpected(std::move(solver).error());
-    auto figures = vgpusim::bounds_of(run.loaded, {.finished = &run.record}, **solver);
+    auto figures = vgpusim::bounds_of(*run.loaded, {.finished = &run.record}, **solver);
     if (!figures) return unexpected(std::move(figures).error());
     run.record.bound = *std::move(figures);
     return {};
@@ -45,7 +46,8 @@ expected<std::optional<finished_run>> finish_baseline(const std::optional<run_co
     auto loaded = vgpusim::load_input(*config, source, stop);
     if (!loaded) return unexpected(std::move(loaded).error());
     vgpualloc::cluster nodes = std::move(loaded->input.nodes);
-    auto finished = finish(*config, *std::move(loaded), std::move(nodes), "baseline", follow, {.stop = stop});
+    auto finished = finish(*config, std::make_shared<const loaded_input>(*std::move(loaded)), std::move(nodes),
+                           "baseline", follow, {.stop = stop});
     if (!finished) return unexpected(std::move(finished).error());
     return std::optional{*std::move(finished)};
 }
@@ -54,10 +56,10 @@ expected<std::optional<finished_run>> finish_baseline(const std::optional<run_co
 std::string report_of(const finished_run& run, const finished_run* baseline, const std::string& answer,
                       const stop_signal& stop) {
     std::vector<vgpureport::report_run> shown;
-    shown.push_back(vgpusim::describe(run.record, run.loaded, stop));
+    shown.push_back(vgpusim::describe(run.record, *run.loaded, stop));
     shown.front().answer = answer;
     if (baseline != nullptr) {
-        shown.push_back(vgpusim::describe(baseline->record, baseline->loaded, stop));
+        shown.push_back(vgpusim::describe(baseline->record, *baseline->loaded, stop));
         shown.back().policy += " (baseline)";
     }
     if (stop.raised()) return {};
@@ -99,9 +101,28 @@ expected<prepared_simulation> prepared_simulation::prepare(const vgpuformats::in
     if (auto used = vgpusim::check_prices(options.config, {options.config.policy}); !used) {
         return unexpected(std::move(used).error());
     }
-    auto loaded = vgpusim::load_input(options.config, source, stop_signal{follow.stop});
+    const stop_signal stop{follow.stop};
+    if (options.input) {
+        auto shared = options.input->get(options.config, source, stop);
+        if (!shared) return unexpected(std::move(shared).error());
+        vgpualloc::cluster nodes = (*shared)->input.nodes;
+        return prepared_simulation{source, std::move(options), *std::move(shared), std::move(nodes)};
+    }
+    auto loaded = vgpusim::load_input(options.config, source, stop);
     if (!loaded) return unexpected(std::move(loaded).error());
-    return prepared_simulation{source, std::move(options), *std::move(loaded)};
+    vgpualloc::cluster nodes = options.bound ? loaded->input.nodes : std::move(loaded->input.nodes);
+    return prepared_simulation{source, std::move(options), std::make_shared<const loaded_input>(*std::move(loaded)),
+                               std::move(nodes)};
+}
+
+expected<std::shared_ptr<const loaded_input>>
+common_input::get(const run_config& config, const vgpuformats::input_source& source, const stop_signal& stop) {
+    const std::lock_guard lock{reading_};
+    if (loaded_ != nullptr) return loaded_;
+    auto loaded = vgpusim::load_input(config, source, stop);
+    if (!loaded) return unexpected(std::move(loaded).error());
+    loaded_ = std::make_shared<const loaded_input>(*std::move(loaded));
+    return loaded_;
 }
 
 std::vector<std::string> prepared_simulation::file_names() const {
@@ -116,10 +137,12 @@ std::vector<std::string> prepared_simulation::file_names() const {
 
 expected<simulation_outcome> prepared_simulation::run(const progress& follow) && {
     const stop_signal stop{follow.stop};
-    vgpualloc::cluster nodes = options_.bound ? loaded_.input.nodes : std::move(loaded_.input.nodes);
-    auto run =
-        finish(options_.config, std::move(loaded_), std::move(nodes), options_.config.policy, follow,
-               {.stop = stop, .make_policies = options_.make_policies, .make_discipline = options_.make_discipline});
+    const bool is_kept = options_.kept == vgpusim::kept_of_run::everything || options_.bound || options_.baseline;
+    auto run = finish(options_.config, std::move(loaded_), std::move(nodes_), options_.config.policy, follow,
+                      {.kept = is_kept ? vgpusim::kept_of_run::everything : options_.kept,
+                       .stop = stop,
+                       .make_policies = options_.make_policies,
+                       .make_discipline = options_.make_discipline});
     if (!run) return unexpected(std::move(run).error());
     if (options_.bound) {
         if (auto added = add_bounds(*run, stop); !added) return unexpected(std::move(added).error());
@@ -136,6 +159,7 @@ expected<simulation_outcome> prepared_simulation::run(const progress& follow) &&
         other->answer = vgpusim::answer_of(other->run.record, nullptr);
         result->baseline = std::move(other);
     }
+    if (!is_kept) return simulation_outcome{std::move(result)};
     result->answer = vgpusim::answer_of(result->run.record, result->baseline ? &result->baseline->run.record : nullptr);
     return simulation_outcome{std::move(result)};
 }
@@ -151,7 +175,7 @@ simulation_outcome::simulation_outcome(std::shared_ptr<const finished> result) :
 
 const std::string& simulation_outcome::answer() const noexcept { return result_->answer; }
 const run_record& simulation_outcome::record() const noexcept { return result_->run.record; }
-const loaded_input& simulation_outcome::input() const noexcept { return result_->run.loaded; }
+const loaded_input& simulation_outcome::input() const noexcept { return *result_->run.loaded; }
 const run_record* simulation_outcome::baseline() const noexcept {
     return result_->baseline ? &result_->baseline->run.record : nullptr;
 }
@@ -162,16 +186,16 @@ std::optional<simulation_outcome> simulation_outcome::baseline_outcome() const {
 
 vgpusim::named_texts simulation_outcome::files() const { return files(progress{}).value(); }
 
-expected<vgpusim::named_texts> simulation_outcome::files(const progress& follow) const {
+expected<vgpusim::named_texts> simulation_outcome::files(const progress& follow, bool with_trace) const {
     const stop_signal stop{follow.stop};
     if (stop.raised()) return unexpected(stop_signal::stopped());
     const finished_run& run = result_->run;
     const finished_run* const baseline = result_->baseline ? &result_->baseline->run : nullptr;
     // The report first: what it is made from takes as much memory as the other files, and is gone before they come.
     std::string report = report_of(run, baseline, result_->answer, stop);
-    vgpusim::named_texts files = vgpusim::run_files(run.record, run.loaded, this->baseline(), stop);
+    vgpusim::named_texts files = vgpusim::run_files(run.record, *run.loaded, this->baseline(), stop, with_trace);
     if (baseline != nullptr) {
-        for (auto& [name, text] : vgpusim::run_files(baseline->record, baseline->loaded, nullptr, stop)) {
+        for (auto& [name, text] : vgpusim::run_files(baseline->record, *baseline->loaded, nullptr, stop, with_trace)) {
             files.emplace_back(baseline_folder + name, std::move(text));
         }
     }

@@ -40,7 +40,7 @@ error not_in_steps(const char* field, std::string value) {
 
 struct stepper::state {
     simulate_options options;
-    vgpusim::loaded_input loaded;
+    std::shared_ptr<const vgpusim::loaded_input> loaded;
     undecided_jobs undecided;
     std::unique_ptr<vgpusim::started_run> run;
 
@@ -72,9 +72,8 @@ expected<stepper> stepper::begin(prepared_simulation prepared) {
     auto begun_state = std::make_unique<state>();
     begun_state->options = std::move(options);
     begun_state->loaded = std::move(prepared.loaded_);
-    vgpualloc::cluster nodes = std::move(begun_state->loaded.input.nodes);
     auto run = vgpusim::started_run::begin(
-        begun_state->options.config, begun_state->loaded, std::move(nodes),
+        begun_state->options.config, *begun_state->loaded, std::move(prepared.nodes_),
         {.make_policies = begun_state->options.make_policies, .make_discipline = [&undecided = begun_state->undecided] {
              return std::make_unique<left_to_the_caller>(undecided);
          }});
@@ -119,7 +118,7 @@ void stepper::leave() {
 
 const vgpualloc::ledger& stepper::book() const noexcept { return state_->loop().book(); }
 vgpualloc::allocator& stepper::alloc() noexcept { return state_->loop().alloc(); }
-const vgpusim::simulation_input& stepper::input() const noexcept { return state_->loaded.input; }
+const vgpusim::simulation_input& stepper::input() const noexcept { return state_->loaded->input; }
 
 expected<simulation_outcome> stepper::end() && {
     while (next()) leave();

@@ -143,9 +143,9 @@ void run_load_study(const study_options& chosen, const experiment& plan) {
     end_progress();
     const study_results results = or_end(std::move(finished));
     print_warnings(lists);
-    write_study(
-        chosen, study, results,
-        {{study_table_name, study_csv(study, results)}, {study_summary_name, study_json(study, inputs, results)}});
+    write_study(chosen, study, results,
+                {{study_table_name, study_csv(study, results)},
+                 {study_summary_name, study_json(study, inputs.files, inputs.list_sizes(), results)}});
 }
 
 /// What the study and its policies set, but for the folder of the output: some of it names files that are read, and the

@@ -124,17 +124,7 @@ void keep_inputs(const run_flags& flags, const run_config& config, const loaded_
     or_end(vgpuformats::keep_inputs(config.out, outputs, inputs));
 }
 
-void write_texts(const std::string& folder, const named_texts& files) {
-    std::vector<vgpuformats::output_file> outputs;
-    std::vector<std::string> names;
-    for (const auto& [name, text] : files) {
-        outputs.push_back({.name = name, .content = text});
-        names.push_back(name);
-    }
-    const auto stale = stale_outputs(folder, names); // while what was written before still says what it wrote
-    or_end(vgpuformats::write_files(folder, outputs));
-    or_end(vgpuformats::remove_files(folder, stale));
-}
+void write_texts(const std::string& folder, const named_texts& files) { or_end(write_outputs(folder, files)); }
 
 const std::string& text_of(const named_texts& files, std::string_view name) {
     const auto file = std::ranges::find(files, name, [](const auto& named) { return std::string_view{named.first}; });

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,19 @@
 
 namespace vgpufacade {
 
+/// An input of several simulations, which the first of them reads. They may run side by side, and differ in nothing but
+/// vgpusim::keys_of_decisions().
+class common_input {
+public:
+    /// Errors: those of vgpusim::load_input(); then the next one reads it again.
+    [[nodiscard]] expected<std::shared_ptr<const vgpusim::loaded_input>>
+    get(const vgpusim::run_config& config, const vgpuformats::input_source& source, const stop_signal& stop);
+
+private:
+    std::mutex reading_;
+    std::shared_ptr<const vgpusim::loaded_input> loaded_;
+};
+
 /// What is to be simulated. Fields of `config` that name inputs name what the source has.
 struct simulate_options {
     vgpusim::run_config config;
@@ -28,6 +42,10 @@ struct simulate_options {
     /// `config.discipline` are then the names that outputs show.
     std::function<expected<vgpusim::policies_of_run>(const vgpualloc::policy_parameters&)> make_policies{};
     std::function<std::unique_ptr<vgpusim::discipline>()> make_discipline{};
+    /// What else there is of the run than figures and samples. Without everything an outcome has neither files nor an
+    /// answer, and its pods are not shown; it is everything in a run with a baseline or bounds.
+    vgpusim::kept_of_run kept = vgpusim::kept_of_run::everything;
+    std::shared_ptr<common_input> input{}; ///< null: read by this run alone
 };
 
 /// Options by name as the command line has them: the keys of docs/formats.md, and "bound", "true" or "false". Errors:
@@ -67,8 +85,8 @@ public:
     /// What `vgpusim run --out` writes, byte for byte: pods.csv, timeseries.csv, summary.json, prices.json and
     /// trace.json where there are such, the same in baseline/, and last report.html.
     [[nodiscard]] vgpusim::named_texts files() const;
-    /// The same for a caller that may want an end: error stopped.
-    [[nodiscard]] expected<vgpusim::named_texts> files(const progress& follow) const;
+    /// The same for a caller that may want an end: error stopped. `with_trace`: with trace.json in any case.
+    [[nodiscard]] expected<vgpusim::named_texts> files(const progress& follow, bool with_trace = false) const;
     /// The text of summary.json.
     [[nodiscard]] std::string summary_json() const;
 
@@ -98,7 +116,8 @@ public:
     [[nodiscard]] static expected<prepared_simulation> prepare(const vgpuformats::input_source& source,
                                                                simulate_options options, const progress& follow = {});
 
-    [[nodiscard]] const vgpusim::loaded_input& input() const noexcept { return loaded_; }
+    /// Without the nodes where no other run has them.
+    [[nodiscard]] const vgpusim::loaded_input& input() const noexcept { return *loaded_; }
     /// The names of the outcome's files.
     [[nodiscard]] std::vector<std::string> file_names() const;
     /// Errors: those of the replay, of the bounds and of the baseline's inputs; stopped.
@@ -106,12 +125,14 @@ public:
 
 private:
     friend class stepper;
-    prepared_simulation(const vgpuformats::input_source& source, simulate_options options, vgpusim::loaded_input loaded)
-        : source_{&source}, options_{std::move(options)}, loaded_{std::move(loaded)} {}
+    prepared_simulation(const vgpuformats::input_source& source, simulate_options options,
+                        std::shared_ptr<const vgpusim::loaded_input> loaded, vgpualloc::cluster nodes)
+        : source_{&source}, options_{std::move(options)}, loaded_{std::move(loaded)}, nodes_{std::move(nodes)} {}
 
     const vgpuformats::input_source* source_;
     simulate_options options_;
-    vgpusim::loaded_input loaded_;
+    std::shared_ptr<const vgpusim::loaded_input> loaded_;
+    vgpualloc::cluster nodes_; ///< those that the run changes
 };
 
 /// Reads, replays and sums up. Any number of threads may call it at once; nothing is shared between calls but what the

@@ -46,6 +46,26 @@ experiment experiment_of(const run_config& run, const std::vector<std::string>& 
     return plan;
 }
 
+std::span<const std::string_view> keys_of_decisions() noexcept {
+    static constexpr std::string_view keys[] = {"policy",
+                                                "device_policy",
+                                                "discipline",
+                                                "after_failure",
+                                                "layout_change_s",
+                                                "sample_interval_s",
+                                                "out",
+                                                "defragment",
+                                                "defragment_every_s",
+                                                "defragment_moves_max",
+                                                "defragment_share",
+                                                "move_downtime_s",
+                                                "move_copy_s_per_gib",
+                                                "price_demand",
+                                                "price_every",
+                                                "price_window"};
+    return keys;
+}
+
 namespace {
 
 /// Refuses a list of nothing and one with something twice. `flag` is what errors call it.
@@ -146,31 +166,14 @@ input_loader loader_from(const vgpuformats::input_source& source, const experime
 
 namespace {
 
-/// For every policy the first of the policies whose inputs are made of the same. What is not known to concern the
-/// decisions alone may concern the input.
+/// For every policy the first of the policies whose inputs are made of the same.
 std::vector<std::size_t> inputs_of_policies(const experiment& plan) {
-    constexpr std::string_view of_decisions[] = {"policy",
-                                                 "device_policy",
-                                                 "discipline",
-                                                 "after_failure",
-                                                 "layout_change_s",
-                                                 "sample_interval_s",
-                                                 "out",
-                                                 "defragment",
-                                                 "defragment_every_s",
-                                                 "defragment_moves_max",
-                                                 "defragment_share",
-                                                 "move_downtime_s",
-                                                 "move_copy_s_per_gib",
-                                                 "price_demand",
-                                                 "price_every",
-                                                 "price_window"};
     std::vector<std::vector<std::pair<std::string, std::string>>> made_of;
     std::vector<std::size_t> first;
     for (std::size_t policy = 0; policy < plan.lists.policies.size(); ++policy) {
         auto settings = effective(plan.config_of({.policy = policy}));
         std::erase_if(settings, [&](const auto& setting) {
-            return std::ranges::find(of_decisions, setting.first) != std::end(of_decisions);
+            return std::ranges::find(keys_of_decisions(), setting.first) != keys_of_decisions().end();
         });
         settings.emplace_back("mig_dialect", plan.lists.policies[policy].mig_dialect);
         const auto same = std::ranges::find(made_of, settings);

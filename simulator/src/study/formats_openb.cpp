@@ -58,6 +58,7 @@ expected<loaded_input> load_openb(const run_config& config, input_reader& from) 
     });
     if (!list) return unexpected(list.error());
     loaded.warnings = models_not_there(*nodes, list->pods);
+    loaded.listed = list->pods.size();
     tell_skipped(list->skipped, from.records().back().path, loaded);
     auto input = build_openb_workload(*nodes, std::move(list->pods),
                                       {.tune = config.tune,

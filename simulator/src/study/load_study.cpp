@@ -15,22 +15,6 @@ namespace vgpusim {
 
 namespace {
 
-/// A study varies pods, policy and seed itself, and loads make sense only where pods of openb lists stay.
-expected<void> check_study_keys(const run_config& run) {
-    constexpr std::string_view keys_of_studies[] = {"nodes",  "device_policy", "mode",        "tune",        "out",
-                                                    "prices", "price_demand",  "price_every", "price_window"};
-    for (const auto& [key, value] : changed_settings(run)) {
-        if (std::ranges::find(keys_of_studies, key) != std::end(keys_of_studies)) continue;
-        return unexpected(bad_value(error_code::unsupported, key, value,
-                                    "nothing: a study replays openb lists whose pods stay, and sets pods, policy and "
-                                    "seed itself (--pods, --policy, --seeds); it has the keys nodes, device_policy, "
-                                    "mode, tune, out and those about prices"));
-    }
-    if (run.nodes.empty()) return unexpected(bad_input(error_code::missing, "nodes", "missing", "a path"));
-    if (run.out.empty()) return unexpected(bad_input(error_code::missing, "out", "missing", "a path"));
-    return {};
-}
-
 /// What only a study of workload models has.
 expected<void> check_only_of_models(const study_lists& lists) {
     const auto refuse = [](const char* field, std::string value) {
@@ -51,6 +35,22 @@ expected<void> check_only_of_models(const study_lists& lists) {
 
 } // namespace
 
+/// A study varies pods, policy and seed itself, and loads make sense only where pods of openb lists stay.
+expected<void> check_study_keys(const run_config& run) {
+    constexpr std::string_view keys_of_studies[] = {"nodes",  "device_policy", "mode",        "tune",        "out",
+                                                    "prices", "price_demand",  "price_every", "price_window"};
+    for (const auto& [key, value] : changed_settings(run)) {
+        if (std::ranges::find(keys_of_studies, key) != std::end(keys_of_studies)) continue;
+        return unexpected(bad_value(error_code::unsupported, key, value,
+                                    "nothing: a study replays openb lists whose pods stay, and sets pods, policy and "
+                                    "seed itself (--pods, --policy, --seeds); it has the keys nodes, device_policy, "
+                                    "mode, tune, out and those about prices"));
+    }
+    if (run.nodes.empty()) return unexpected(bad_input(error_code::missing, "nodes", "missing", "a path"));
+    if (run.out.empty()) return unexpected(bad_input(error_code::missing, "out", "missing", "a path"));
+    return {};
+}
+
 expected<experiment> check_study(const run_config& run, const study_lists& lists) {
     if (auto checked = check_study_keys(run); !checked) return unexpected(std::move(checked).error());
     if (auto checked = check_only_of_models(lists); !checked) return unexpected(std::move(checked).error());
@@ -58,6 +58,12 @@ expected<experiment> check_study(const run_config& run, const study_lists& lists
     if (auto checked = check_different(lists); !checked) return unexpected(std::move(checked).error());
     if (auto checked = check_lists(study); !checked) return unexpected(std::move(checked).error());
     return study;
+}
+
+std::vector<std::size_t> study_inputs::list_sizes() const {
+    std::vector<std::size_t> sizes;
+    for (const auto& list : pods) sizes.push_back(list.size());
+    return sizes;
 }
 
 expected<study_inputs> read_study(const experiment& study, const vgpuformats::input_source& source) {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "vgpuformats/files.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/outputs/chrome_trace.hpp"
 #include "vgpusim/outputs/run_files.hpp"
@@ -119,6 +118,18 @@ std::vector<std::string> stale_outputs(const std::string& folder, const std::vec
         return std::ranges::find(written, name) == written.end();
     });
     return stale;
+}
+
+tl::expected<void, vgpuformats::write_failure> write_outputs(const std::string& folder, const named_texts& files) {
+    std::vector<vgpuformats::output_file> outputs;
+    std::vector<std::string> names;
+    for (const auto& [name, text] : files) {
+        outputs.push_back({.name = name, .content = text});
+        names.push_back(name);
+    }
+    const auto stale = stale_outputs(folder, names); // while what was written before still says what it wrote
+    if (auto written = vgpuformats::write_files(folder, outputs); !written) return written;
+    return vgpuformats::remove_files(folder, stale);
 }
 
 } // namespace vgpusim

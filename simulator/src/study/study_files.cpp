@@ -91,12 +91,13 @@ std::vector<study_headline> headlines_of(const experiment& study, const study_re
     return headlines;
 }
 
-std::string study_json(const experiment& study, const study_inputs& inputs, const study_results& results) {
+std::string study_json(const experiment& study, const std::vector<input_file>& files,
+                       const std::vector<std::size_t>& list_sizes, const study_results& results) {
     document policies = document::list();
     for (const studied_policy& entry : study.lists.policies) policies.push_back(entry.name);
     document lists = document::list();
     for (std::size_t list = 0; list < study.lists.pods.size(); ++list) {
-        lists.push_back(document::map({{"list", study.lists.pods[list]}, {"pods", inputs.pods[list].size()}}));
+        lists.push_back(document::map({{"list", study.lists.pods[list]}, {"pods", list_sizes[list]}}));
     }
     document headlines = document::list();
     for (const study_headline& headline : headlines_of(study, results)) {
@@ -118,7 +119,7 @@ std::string study_json(const experiment& study, const study_inputs& inputs, cons
                                             {"config", config},
                                             {"policies", policies},
                                             {"lists", lists},
-                                            {"inputs", json_of(inputs.files)},
+                                            {"inputs", json_of(files)},
                                             {"runs", results.runs.size()},
                                             {"headlines", headlines},
                                             {"timing", timing_of(results, results.runs.size())}});

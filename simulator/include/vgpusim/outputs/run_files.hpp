@@ -23,9 +23,10 @@ inline constexpr std::string_view prices_name = "prices.json";
 /// Name and text, to be written into one folder.
 using named_texts = std::vector<std::pair<std::string, std::string>>;
 
-/// `baseline`: the run that this one is held against, or null. Once the caller wants an end, texts are cut short and
-/// others left out.
+/// `baseline`: the run that this one is held against, or null. `with_trace`: with trace_name, even where the
+/// configuration does not ask for it. Once the caller wants an end, texts are cut short and others left out.
 [[nodiscard]] named_texts run_files(const run_record& record, const loaded_input& loaded,
-                                    const run_record* baseline = nullptr, const stop_signal& stop = {});
+                                    const run_record* baseline = nullptr, const stop_signal& stop = {},
+                                    bool with_trace = false);
 
 } // namespace vgpusim

@@ -54,6 +54,10 @@ struct experiment {
 [[nodiscard]] experiment experiment_of(const run_config& run, const std::vector<std::string>& policies,
                                        const seed_range& seeds);
 
+/// Keys that concern the decisions alone: runs that differ in nothing else have the same input. What is not known to be
+/// such a key may concern the input.
+[[nodiscard]] std::span<const std::string_view> keys_of_decisions() noexcept;
+
 /// Refuses nothing to replay, something twice, a policy that is unknown, more than 100,000 runs, and what policies do
 /// not set for themselves.
 [[nodiscard]] expected<void> check_lists(const experiment& plan);

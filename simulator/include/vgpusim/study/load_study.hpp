@@ -2,6 +2,7 @@
 // it (Weng et al., USENIX ATC 2023).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -18,6 +19,9 @@ namespace vgpusim {
 /// check_lists(), and keys that such a study does not have.
 [[nodiscard]] expected<experiment> check_study(const run_config& run, const study_lists& lists);
 
+/// The part about keys: those that such a study does not have.
+[[nodiscard]] expected<void> check_study_keys(const run_config& run);
+
 /// The lists, each read once.
 struct study_inputs {
     std::vector<vgputraces::openb_node> nodes;
@@ -25,6 +29,9 @@ struct study_inputs {
     std::vector<input_file> files;                        ///< the node list, then the pod lists, then the prices
     std::optional<vgpualloc::price_table> prices{};
     std::vector<error> warnings{};
+
+    /// How many pods each list has.
+    [[nodiscard]] std::vector<std::size_t> list_sizes() const;
 };
 
 [[nodiscard]] expected<study_inputs> read_study(const experiment& study, const vgpuformats::input_source& source);

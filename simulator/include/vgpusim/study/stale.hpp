@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "vgpuformats/files.hpp"
+#include "vgpusim/outputs/run_files.hpp"
+
 namespace vgpusim {
 
 /// The files in `folder` that an earlier run, comparison or study of this program wrote and that are not among
@@ -11,5 +14,9 @@ namespace vgpusim {
 /// among them, nor is the folder of a run that was written by itself, which has a report.
 [[nodiscard]] std::vector<std::string> stale_outputs(const std::string& folder,
                                                      const std::vector<std::string>& written);
+
+/// Writes all files into a folder, or none, and removes what an earlier run has left there.
+[[nodiscard]] tl::expected<void, vgpuformats::write_failure> write_outputs(const std::string& folder,
+                                                                           const named_texts& files);
 
 } // namespace vgpusim

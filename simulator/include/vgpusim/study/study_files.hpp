@@ -1,8 +1,10 @@
 // The files of a study over policies, pod lists and seeds.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "vgpusim/outputs/run_files.hpp"
 #include "vgpusim/study/load_study.hpp"
@@ -18,9 +20,10 @@ inline constexpr std::string_view study_table_header = "policy,list,load_pct,met
 /// RFC 4180 has it.
 [[nodiscard]] std::string study_csv(const experiment& study, const study_results& results);
 
-/// study.json: what was replayed, from which files, how each policy does on each list at its last common load, and the
-/// times, in which alone two runs of the same study differ.
-[[nodiscard]] std::string study_json(const experiment& study, const study_inputs& inputs, const study_results& results);
+/// study.json: what was replayed, from which files and lists of how many pods, how each policy does on each list at its
+/// last common load, and the times, in which alone two runs of the same study differ.
+[[nodiscard]] std::string study_json(const experiment& study, const std::vector<input_file>& files,
+                                     const std::vector<std::size_t>& list_sizes, const study_results& results);
 
 /// A policy at the highest load that all seeds of a list reach.
 struct study_headline {

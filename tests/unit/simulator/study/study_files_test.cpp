@@ -48,9 +48,9 @@ TEST(study_files, the_headline_is_at_the_last_load_that_all_seeds_reach) {
 }
 
 TEST(study_files, the_summary_names_lists_and_files) {
-    const vgpusim::study_inputs inputs{
-        .nodes = {}, .pods = {{}}, .files = {{.path = "n", .sha256 = "x"}, {.path = "p", .sha256 = "y"}}};
-    const std::string summary = study_json(study(), inputs, results());
+    const std::string summary =
+        study_json(study(), {{.path = "n", .sha256 = "x"}, {.path = "p", .sha256 = "y"}}, {7}, results());
+    EXPECT_THAT(summary, HasSubstr(R"("pods": 7)"));
     EXPECT_THAT(summary, HasSubstr(R"("sha256": "y")"));
     EXPECT_THAT(summary, HasSubstr(R"("runs": 2)"));
     EXPECT_THAT(summary, HasSubstr(R"("seeds": "1..2")"));
