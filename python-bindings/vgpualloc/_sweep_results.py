@@ -262,7 +262,7 @@ class Sweep:
 
         The bytes are those of the command, but for ``timing``, where it takes the same policies, lists, seeds and, of
         workload models, loads. Lists have the labels of the grid: paths, or what a mapping calls them. Policies in Python
-        have their labels too.
+        have their labels too. Files that an earlier run has left in the folder are removed; files of others stay.
 
         Parameters
         ----------
