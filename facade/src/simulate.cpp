@@ -116,7 +116,7 @@ expected<prepared_simulation> prepared_simulation::prepare(const vgpuformats::in
 }
 
 expected<std::shared_ptr<const loaded_input>>
-shared_input::get(const run_config& config, const vgpuformats::input_source& source, const stop_signal& stop) {
+common_input::get(const run_config& config, const vgpuformats::input_source& source, const stop_signal& stop) {
     const std::lock_guard lock{reading_};
     if (loaded_ != nullptr) return loaded_;
     auto loaded = vgpusim::load_input(config, source, stop);

@@ -10,6 +10,7 @@ namespace nb = nanobind;
 void bind_tables(nb::module_& module);
 void bind_simulate(nb::module_& module);
 void bind_known(nb::module_& module);
+void bind_study(nb::module_& module);
 void bind_stepper(nb::module_& module);
 void bind_states(nb::module_& module);
 void bind_discipline(nb::module_& module);

@@ -61,12 +61,19 @@ NB_MODULE(_core, module) {
             return vgpupython::value_or_raise(vgpuformats::sha256_of_file(files.resolve(name)));
         },
         vgpupython::nb::arg("name"));
+    module.def(
+        "resolve_from",
+        [](const std::string& from, const std::string& name) {
+            return vgputraces::file_source{}.resolve_from(from, name);
+        },
+        vgpupython::nb::arg("from_"), vgpupython::nb::arg("name"));
     module.attr("version") = vgpupython::nb::str(vgpualloc::version.data(), vgpualloc::version.size());
     vgpupython::bind_tables(module);
     vgpupython::bind_known(module);
     vgpupython::bind_states(module);
     vgpupython::bind_discipline(module);
     vgpupython::bind_simulate(module);
+    vgpupython::bind_study(module);
     vgpupython::bind_stepper(module);
     vgpupython::bind_cluster_files(module);
     vgpupython::bind_live(module);

@@ -21,7 +21,8 @@
 #include "vgpufacade/experiment.hpp"
 #include "vgpufacade/simulate.hpp"
 #include "vgpufacade/words.hpp"
-#include "vgpuformats/files.hpp"
+#include "vgpusim/outputs/figures.hpp"
+#include "written.hpp"
 
 namespace vgpupython {
 
@@ -63,11 +64,17 @@ void use_objects(vgpufacade::simulate_options& options, const given_objects& giv
     }
 }
 
+/// An input that several calls share.
+struct held_common_input {
+    std::shared_ptr<vgpufacade::common_input> input = std::make_shared<vgpufacade::common_input>();
+};
+
 /// `baseline`: settings of a run to compare with, where they differ; none: there is no such run. `policy` and
-/// `discipline`: objects in the place of what the options name, or None.
+/// `discipline`: objects in the place of what the options name, or None. `keeps_all`: false for figures, measures,
+/// curve, time series and losses alone.
 simulation_outcome simulate(const named_options& options, const std::optional<named_options>& baseline, nb::list inputs,
                             nb::object tell, nb::object policy, nb::object device_policy, nb::object discipline,
-                            const stop_flag* stop) {
+                            const stop_flag* stop, const held_common_input* shared, bool keeps_all) {
     const given_objects given{{std::move(policy), std::move(device_policy)}, std::move(discipline)};
     const python_source source{std::move(inputs)};
     call_watch watch{std::move(tell), stop};
@@ -77,6 +84,8 @@ simulation_outcome simulate(const named_options& options, const std::optional<na
         for (const auto& [key, value] : *baseline) done_or_raise(vgpusim::set_key(*chosen.baseline, key, value));
     }
     use_objects(chosen, given, watch);
+    if (shared != nullptr) chosen.input = shared->input;
+    if (!keeps_all) chosen.kept = vgpusim::kept_of_run::figures;
     auto outcome = without_gil(watch, [&] { return vgpufacade::simulate(source, std::move(chosen), watch.follow()); });
     watch.complete(outcome.baseline() == nullptr ? outcome.record().config.policy : "baseline",
                    outcome.input().input.pods.size());
@@ -102,25 +111,49 @@ nb::list files_of(const simulation_outcome& outcome) {
     return result;
 }
 
-/// Writes all files into a folder, or none. Returns their names.
-std::vector<std::string> write(const simulation_outcome& outcome, const std::string& folder) {
+/// Writes the files of a run, with a trace too if that is wanted.
+std::vector<std::string> write(const simulation_outcome& outcome, const std::string& folder, bool with_trace) {
     call_watch watch{nb::none()};
-    const auto files = without_gil(watch, [&] { return outcome.files(watch.follow()); });
-    std::vector<vgpuformats::output_file> outputs;
-    std::vector<std::string> names;
-    for (const auto& [name, text] : files) {
-        outputs.push_back({.name = name, .content = text});
-        names.push_back(name);
-    }
+    const auto files = without_gil(watch, [&] { return outcome.files(watch.follow(), with_trace); });
     std::vector<std::string> inputs;
     for (const auto& [key, path] : vgpusim::paths_of(outcome.record().config)) inputs.push_back(path);
-    done_or_raise(vgpuformats::keep_inputs(folder, names, inputs));
-    const auto written = [&] {
-        const nb::gil_scoped_release released;
-        return vgpuformats::write_files(folder, outputs);
-    }();
-    if (!written) raise(written.error());
-    return names;
+    for (const auto& file : outcome.input().files) inputs.push_back(file.path); // a bare name lies elsewhere
+    return written(folder, files, inputs);
+}
+
+nb::object whole_number_of(const std::string& digits) {
+    return nb::steal(PyLong_FromString(digits.c_str(), nullptr, 10));
+}
+
+/// What means over time are made of, so that those of several runs can be over one span, as vgpusim::share_span() has
+/// it: end and span in ticks, and by measure the exact sum, the amount at the end and what the mean is divided by.
+/// None: no pod leaves.
+nb::object means_of(const simulation_outcome& outcome) {
+    const auto& record = outcome.record();
+    const auto& usage = record.result.usage;
+    if (!record.pods_leave || !usage.has_begun()) return nb::none();
+    const auto& at_end = record.result.at_end;
+    const auto total = static_cast<double>(record.total_milli);
+    const auto units = static_cast<double>(record.gpus * record.requested_whole);
+    constexpr double micro = 1e6;
+    nb::dict by_measure;
+    const auto add = [&]<std::int64_t vgpusim::amounts_in_use::* Amount>(const char* measure, double whole) {
+        by_measure[measure] = nb::make_tuple(whole_number_of(usage.sum_of<Amount>().digits()), at_end.*Amount, whole);
+    };
+    using in_use = vgpusim::amounts_in_use;
+    add.operator()<&in_use::served>("served_ratio", units);
+    add.operator()<&in_use::allocated_milli>("allocation_mean_ratio", total);
+    add.operator()<&in_use::unusable_micro>("fragmentation_mean_milli", micro);
+    add.operator()<&in_use::served_memory>("served_memory_ratio", units);
+    add.operator()<&in_use::served_compute>("served_compute_ratio", units);
+    return nb::make_tuple(usage.end().count(), usage.span(), by_measure);
+}
+
+/// By position in keys_of_decisions().
+nb::list decision_keys() {
+    nb::list result;
+    for (const std::string_view key : vgpusim::keys_of_decisions()) result.append(nb::str(key.data(), key.size()));
+    return result;
 }
 
 std::vector<std::string> warnings_of(const simulation_outcome& outcome) {
@@ -151,6 +184,21 @@ void bind_simulate(nb::module_& module) {
                  return frame{std::make_shared<const vgpufacade::table>(vgpufacade::curve_of(self))};
              })
         .def("baseline", &simulation_outcome::baseline_outcome)
+        .def("counts",
+             [](const simulation_outcome& self) {
+                 const auto& rows = self.record().rows;
+                 return nb::make_tuple(rows.arrived, rows.placed, rows.failed,
+                                       vgpusim::figures_of(self.record()).allocation_end_ratio,
+                                       self.record().total_milli);
+             })
+        .def("means", &means_of)
+        .def("jobs_of_waits",
+             [](const simulation_outcome& self) -> nb::object {
+                 if (!self.record().has_queue) return nb::none();
+                 const auto waits = vgpusim::mean_waits_of(self.record(), self.input().input);
+                 return nb::make_tuple(waits.wait.jobs, waits.slowdown.jobs);
+             })
+        .def("listed", [](const simulation_outcome& self) { return self.input().listed; })
         .def("pods_leave", [](const simulation_outcome& self) { return self.record().pods_leave; })
         .def("input_files",
              [](const simulation_outcome& self) {
@@ -160,7 +208,9 @@ void bind_simulate(nb::module_& module) {
              })
         .def("warnings", &warnings_of)
         .def("files", &files_of)
-        .def("write", &write, nb::arg("folder"));
+        .def("write", &write, nb::arg("folder"), nb::arg("trace"));
+    nb::class_<held_common_input>(module, "CommonInput").def(nb::init<>());
+    module.def("decision_keys", &decision_keys);
     module.def(
         "paired_difference",
         [](const std::vector<double>& first, const std::vector<double>& second) {
@@ -179,7 +229,7 @@ void bind_simulate(nb::module_& module) {
     module.def("settings", &settings_of, nb::arg("options"), nb::arg("inputs"));
     module.def("simulate", &simulate, nb::arg("options"), nb::arg("baseline").none(), nb::arg("inputs"),
                nb::arg("tell").none(), nb::arg("policy").none(), nb::arg("device_policy").none(),
-               nb::arg("discipline").none(), nb::arg("stop").none());
+               nb::arg("discipline").none(), nb::arg("stop").none(), nb::arg("shared").none(), nb::arg("keeps_all"));
 }
 
 } // namespace vgpupython

@@ -342,6 +342,7 @@ class World:
         self.keep(r.choice((result.pods, result.timeseries)))
         if r.random() < 0.15:  # a page of 0.3 MB each
             r.choice((lambda result: result.report(), lambda result: result.write(self.folder / "out"),
+                      lambda result: result.write(self.folder / "out", trace=r.choice((True, self.junk()))),
                       lambda result: result.write(self.junk())))(result)
         else:
             r.choice((str, repr, pickle.dumps, lambda result: result._repr_html_()))(result)
@@ -353,6 +354,9 @@ class World:
                          cache=r.choice((None, self.folder / "cells")), **options)
         self.keep(cells.table)
         str(cells), repr(cells), cells.errors
+        r.choice((lambda: cells.write(self.folder / "study"), lambda: cells.write(self.junk()),
+                  lambda: pickle.loads(pickle.dumps(cells)).write(self.folder / "study"),
+                  lambda: cells.differences(of="seed", against=r.choice((0, self.junk())))))()
 
     def play(self):
         r = self.r

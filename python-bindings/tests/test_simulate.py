@@ -11,6 +11,45 @@ import time
 
 import pytest
 import vgpualloc as vg
+from test_bytes import files_of
+
+
+class Fullest(vg.Policy):
+    def score(self, request, before, after):
+        return after.used_milli * 1.0
+
+
+@pytest.mark.parametrize("options, baseline", [({"policy": "fgd"}, None),
+                                               ({"policy": "best_fit", "departures": True}, {"policy": "spread"})])
+def test_a_trace_is_that_of_the_command_line(quickstart, vgpusim, tmp_path, options, baseline):
+    scenario = tmp_path / "scenario.json"
+    keys = {name: str(path) for name, path in quickstart.items()} | options
+    scenario.write_text(json.dumps(keys | ({"baseline": baseline} if baseline else {})))
+    vgpusim("run", scenario, "--trace", "--out", tmp_path / "cli")
+    result = vg.simulate(**quickstart, **options, baseline=baseline)
+    ours = tmp_path / "python"
+    assert ours / "trace.json" in result.write(ours, trace=True)
+    assert files_of(ours) == files_of(tmp_path / "cli")
+    assert (ours / "trace.json").exists() and (ours / "baseline" / "trace.json").exists() == bool(baseline)
+    result.write(ours)  # which leaves nothing of the one before
+    assert not list(ours.rglob("trace.json"))
+
+
+def test_runs_of_policies_in_python_have_traces(quickstart, tmp_path):
+    vg.simulate(**quickstart, policy=Fullest()).write(tmp_path, trace=True)
+    events = json.loads((tmp_path / "trace.json").read_bytes())["traceEvents"]
+    assert sum(event["ph"] == "X" for event in events) > 100
+    with pytest.raises(TypeError, match="trace"):
+        vg.simulate(**quickstart).write(tmp_path, trace="yes")
+
+
+def test_an_input_that_is_found_by_its_bare_name_is_not_overwritten(quickstart, tmp_path, monkeypatch):
+    for name, path in quickstart.items():
+        (tmp_path / f"{name}.csv").write_bytes(path.read_bytes())
+    monkeypatch.setenv("VGPUALLOC_TRACES", str(tmp_path))
+    with pytest.raises(vg.InputError, match="pods.csv"):
+        vg.simulate("nodes.csv", "pods.csv").write(tmp_path)
+    assert (tmp_path / "pods.csv").read_bytes() == quickstart["pods"].read_bytes()
 
 
 def test_wrong_options_say_what_is_known(quickstart):

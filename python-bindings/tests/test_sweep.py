@@ -34,18 +34,18 @@ def test_the_number_of_workers_changes_nothing(quickstart):
     assert one.curves == four.curves
 
 
-def test_differences_are_those_of_compare(quickstart, vgpusim, tmp_path):
-    vgpusim("compare", "--nodes", quickstart["nodes"], "--pods", quickstart["pods"], "--policy", "fgd", "--policy",
-            "best_fit", "--seeds", "42..45", "--out", tmp_path / "out")
-    told = json.loads((tmp_path / "out" / "compare.json").read_text())["differences"]
-    ours = {row["measure"]: row for row in vg.sweep(GRID, **quickstart).differences(against="fgd").to_dict()}
-    assert told
-    for row in told:
-        if row["mean"] is None:
-            continue
-        mine = ours[row["measure"]]
-        assert (mine["mean"], mine["low_95"], mine["high_95"], mine["shown"]) == (
-            row["mean"], row["low_95"], row["high_95"], row["shown"]), row["measure"]
+@pytest.mark.parametrize("options", [{}, {"departures": True, "baseline": {"policy": "spread"}}])
+def test_results_of_cells_with_a_common_input_are_those_of_single_runs(quickstart, tmp_path, options):
+    sweep = vg.sweep({"policy": ["fgd", "best_fit"], "seed": [1, 2]}, **quickstart, **options, keep="all", workers=2)
+    for row in sweep.table.to_dict():
+        files = []
+        alone = vg.simulate(**quickstart, **options, policy=row["policy"], seed=row["seed"])
+        for result in (sweep.results[row["cell"]], alone):
+            result.write(tmp_path, trace=True)
+            files.append({path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*.*") if path.name in (
+                "pods.csv", "timeseries.csv", "trace.json")})
+            assert result.summary["gpu"] == alone.summary["gpu"] and str(result).split("decisions")[0] == str(alone).split("decisions")[0]
+        assert files[0] == files[1] and len(files[0]) == (6 if options else 3)
 
 
 def test_a_cell_that_fails_loses_no_other(quickstart):
@@ -72,23 +72,41 @@ def test_a_folder_keeps_cells(quickstart, tmp_path):
     assert len(list(tmp_path.iterdir())) == 16
 
 
-def test_a_sweep_that_is_killed_resumes(quickstart, tmp_path):
+def test_a_sweep_of_1000_cells_that_is_killed_runs_every_cell_once(quickstart, tmp_path):
+    pods = tmp_path / "pods.csv"
+    pods.write_text("".join(quickstart["pods"].read_text().splitlines(keepends=True)[:200]))
+    cells = tmp_path / "cells"
     program = textwrap.dedent(f"""
         import vgpualloc as vg
-        vg.sweep({{"policy": ["fgd", "best_fit"], "seed": range(100)}}, **vg.example("quickstart"),
-                 cache={str(tmp_path)!r}, workers=2)
+        vg.sweep({{"policy": ["fgd", "best_fit"], "seed": range(500)}}, nodes={str(quickstart["nodes"])!r}, pods={str(pods)!r},
+                 cache={str(cells)!r}, workers=2)
     """)
     running = subprocess.Popen([sys.executable, "-c", program])
-    while len(list(tmp_path.glob("*.json"))) < 20:
+    while len(list(cells.glob("*.json"))) < 300:
         assert running.poll() is None
         time.sleep(0.02)
     running.send_signal(signal.SIGKILL)
     running.wait()
-    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
-    assert 20 <= len(kept) < 200
-    sweep = vg.sweep({"policy": ["fgd", "best_fit"], "seed": range(100)}, **quickstart, cache=tmp_path)
-    assert len(sweep.errors) == 0 and len(list(tmp_path.glob("*.json"))) == 200
-    assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items())
+    stamps = {path: path.stat().st_mtime_ns for path in cells.glob("*.json")}
+    assert 300 <= len(stamps) < 1000
+    steps = []
+    sweep = vg.sweep({"policy": ["fgd", "best_fit"], "seed": range(500)}, nodes=quickstart["nodes"], pods=pods, cache=cells,
+                     progress=lambda done, total: steps.append((done, total)))
+    assert steps == [(done, 1000) for done in range(len(stamps) + 1, 1001)]  # one step for each cell that is run now
+    assert len(sweep.table) == 1000 and len(sweep.errors) == 0
+    assert len(set(cells.glob("*.json"))) == 1000 and all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items())
+    once = vg.sweep({"policy": ["fgd", "best_fit"], "seed": range(500)}, nodes=quickstart["nodes"], pods=pods)
+    assert without_times(sweep.table) == without_times(once.table) and sweep.curves == once.curves
+
+
+def test_cells_of_another_version_are_not_taken(quickstart, tmp_path, monkeypatch):
+    vg.sweep(GRID, **quickstart, cache=tmp_path)
+    ours = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    steps = []
+    monkeypatch.setattr(vg._core, "version", vg.__version__ + ".1")
+    vg.sweep(GRID, **quickstart, cache=tmp_path, progress=lambda done, total: steps.append(done))
+    assert steps == list(range(1, 9)) and len(list(tmp_path.iterdir())) == 16
+    assert {path: path.read_bytes() for path in ours} == ours
 
 
 def test_policies_in_python_take_part(quickstart, tmp_path):

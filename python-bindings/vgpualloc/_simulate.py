@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 
 def run(options: dict[str, Any], *, scenario: Any = None, baseline: Mapping[str, Any] | None = None, bound: bool = False,
-        progress: Any = None, stop: Any = None) -> Result:
-    """simulate() with a flag that ends it from another thread."""
+        progress: Any = None, stop: Any = None, common: _core.CommonInput | None = None, keeps_all: bool = True) -> Result:
+    """simulate() with a flag that ends it from another thread, and an input that other runs have too.
+
+    Without ``keeps_all`` the result has figures, curve and time series alone.
+    """
     for name, value, kind in (("bound", bound, bool), ("baseline", baseline, Mapping | None)):
         if not isinstance(value, kind):
             raise TypeError(f"{name}: expected {'true or false' if kind is bool else 'a mapping'}, not {type(value).__name__}")
@@ -43,7 +46,7 @@ def run(options: dict[str, Any], *, scenario: Any = None, baseline: Mapping[str,
         compared, more = named_options(baseline, "baseline")
         inputs += more
     with _teller(progress, runs=1 if baseline is None else 2) as tell, in_run(*objects):
-        return Result(_core.simulate(keys, compared, inputs, tell, *objects, stop))
+        return Result(_core.simulate(keys, compared, inputs, tell, *objects, stop, common, keeps_all))
 
 
 def _objects_of(options: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -300,13 +303,18 @@ class Result:
         sentences: list[str] = self._outcome.warnings()
         return sentences
 
-    def write(self, folder: str | os.PathLike[str]) -> list[Path]:
+    def write(self, folder: str | os.PathLike[str], *, trace: bool = False) -> list[Path]:
         """Writes what ``vgpusim run --out`` writes, byte for byte: all files or none.
+
+        Files that an earlier run has left in the folder are replaced or removed; files of others stay.
 
         Parameters
         ----------
         folder : path
             It is made where it is not there.
+        trace : bool
+            Also write ``trace.json``, which Perfetto opens, as ``--trace`` does. Every run can be written with it,
+            whatever its policy; a ``scenario`` with ``trace`` writes it in any case.
 
         Returns
         -------
@@ -319,16 +327,20 @@ class Result:
             A file cannot be written.
         InputError
             An input lies where a file would be written.
+        StateError
+            The result was unpickled.
 
         Examples
         --------
         >>> import vgpualloc as vg, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     sorted(path.name for path in vg.simulate(**vg.example("quickstart")).write(folder))
-        ['pods.csv', 'report.html', 'summary.json', 'timeseries.csv']
+        ...     sorted(path.name for path in vg.simulate(**vg.example("quickstart")).write(folder, trace=True))
+        ['pods.csv', 'report.html', 'summary.json', 'timeseries.csv', 'trace.json']
         """
+        if not isinstance(trace, bool):
+            raise TypeError(f"trace: expected true or false, not {type(trace).__name__}")
         folder = Path(checked_path("folder", folder))
-        return [folder / name for name in self._outcome.write(os.fspath(folder))]
+        return [folder / name for name in self._outcome.write(os.fspath(folder), trace)]
 
     def report(self) -> Html:
         """The page ``report.html``; a notebook shows it.

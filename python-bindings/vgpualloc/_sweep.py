@@ -22,6 +22,7 @@ from vgpualloc._inputs import columns_of, named_input
 from vgpualloc._known import options as option_table
 from vgpualloc._policies import Discipline, Policy
 from vgpualloc._simulate import Result, _teller, check_keys, named_options, run
+from vgpualloc._study import part_of_cell, settings_of
 from vgpualloc._sweep_results import Sweep
 from vgpualloc._tables import Table, table_of_columns
 
@@ -40,8 +41,9 @@ def run_sweep(grid: Any, fixed: dict[str, Any], *, executor: Any, workers: int |
     if workers is not None:
         workers = whole_number("sweep()", "workers", workers, 1)
     keys, cells = _cells_of(grid, fixed)
-    shared = _Inputs()
-    jobs = [_Job(number, labels, options, shared, keep) for number, (labels, options) in enumerate(cells)]
+    begin = time.perf_counter()
+    checksums = _Inputs()
+    jobs = [_Job(number, labels, options, checksums, keep) for number, (labels, options) in enumerate(cells)]
     store = _Store(cache, jobs) if cache is not None else None
     finished: dict[int, dict[str, Any]] = {}
     waiting: list[_Job] = []
@@ -65,7 +67,9 @@ def run_sweep(grid: Any, fixed: dict[str, Any], *, executor: Any, workers: int |
                 tell("cells", len(finished), len(jobs))
 
         _executor_of(executor)(waiting, workers, take, executor)
-    return _sweep_of(keys, jobs, finished, keep)
+    cpu_s = sum(finished[job.number]["cpu_s"] for job in waiting)
+    timing = (time.perf_counter() - begin, cpu_s, _worker_count(workers, len(waiting)))
+    return _sweep_of(keys, jobs, finished, keep, timing)
 
 
 # ---- cells
@@ -122,30 +126,32 @@ def _label_of(value: Any) -> Any:
 
 
 def _study(source: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A study's scenario file as a grid and what all cells have."""
-    folder = Path(".") if isinstance(source, bytes) else Path(source).parent
+    """A study's scenario file as a grid and what all cells have, with the names that ``vgpusim study`` calls lists by."""
+    path = "<grid>" if isinstance(source, bytes) else os.fspath(source)
     try:
         content = json.loads(source if isinstance(source, bytes) else Path(source).read_bytes())
         study = content["study"]
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as failure:
-        raise bad_value("malformed", "study", "", "a scenario with the key study", str(source)) from failure
+        pods, policies, seeds = study["pods"], study["policies"], study["seeds"]
+        first, last = (int(part) for part in str(seeds).split(".."))
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as failure:
+        raise bad_value("malformed", "study", "", "a scenario with the key study: policies, pods and seeds", path) from failure
+    for key in study:
+        if key not in ("policies", "pods", "seeds", "loads"):
+            raise bad_value("unsupported", f"study.{key}", study[key], "policies, pods, seeds and loads in a sweep", path)
+    for policy in policies:
+        if not isinstance(policy, str):
+            raise bad_value("unsupported", "study.policies", policy, "names of policies in a sweep", path)
     table = option_table()
-    grid: dict[str, Any] = {"pods": {name: _beside(folder, name) for name in study["pods"]}}
+    grid: dict[str, Any] = {"pods": [_core.resolve_from(path, name) for name in pods]}
     if "loads" in study:
         grid["offered_load"] = study["loads"]
-    grid["policy"] = study["policies"]
-    first, last = (int(part) for part in str(study["seeds"]).split(".."))
+    grid["policy"] = policies
     grid["seed"] = range(first, last + 1)
     fixed = {}
     for key, value in content.items():
         if key in table:
-            fixed[key] = _beside(folder, value) if table[key]["type"] == "input" else value
+            fixed[key] = _core.resolve_from(path, value) if table[key]["type"] == "input" else value
     return grid, fixed
-
-
-def _beside(folder: Path, name: str) -> str:
-    beside = folder / name
-    return str(beside) if beside.exists() else name
 
 
 class _Inputs:
@@ -217,27 +223,29 @@ class _Job:
         return hashlib.sha256("".join(f"{len(text)}:{text}" for text in texts).encode()).hexdigest()
 
 
-def run_cell(options: Mapping[str, Any], keep: str, stop: Any = None) -> dict[str, Any]:
+def run_cell(options: Mapping[str, Any], keep: str, stop: Any = None,
+             common: _core.CommonInput | None = None) -> dict[str, Any]:
     """Runs a cell. An error is kept, with None for all else."""
-    begin = time.perf_counter()
+    begin, cpu_begin = time.perf_counter(), time.thread_time()
     try:
         settings = dict(options)
         apart = {key: settings.pop(key) for key in _APART if key in settings}
-        result = run(settings, **apart, progress=False, stop=stop)
+        result = run(settings, **apart, progress=False, stop=stop, common=common, keeps_all=keep == "all")
         outcome: dict[str, Any] = {"figures": _figures(result), "curve": _curve(result) if keep != "figures" else None,
-                                   "result": result if keep == "all" else None, "error": None}
+                                   "part": part_of_cell(result._outcome), "result": result if keep == "all" else None,
+                                   "error": None}
     except (Error, OSError, TypeError) as failure:
-        outcome = {"figures": None, "curve": None, "result": None, "error": failure}
+        outcome = {"figures": None, "curve": None, "part": None, "result": None, "error": failure}
     outcome["seconds"] = time.perf_counter() - begin
+    outcome["cpu_s"] = time.thread_time() - cpu_begin
     return outcome
 
 
 def _figures(result: Result) -> dict[str, float]:
-    summary = result.summary
     measures = dict(result._outcome.measures())
-    counts = summary["pods"]
-    figures = {"arrived": counts["arrived"], "placed": counts["placed"], "failed": counts["failed"],
-               "served_ratio": measures["served_ratio"], "allocation_ratio": summary["gpu"]["allocation_ratio"],
+    arrived, placed, failed, allocation_ratio, _ = result._outcome.counts()
+    figures = {"arrived": arrived, "placed": placed, "failed": failed,
+               "served_ratio": measures["served_ratio"], "allocation_ratio": allocation_ratio,
                "allocation_mean_ratio": measures["allocation_mean_ratio"]}
     return {**figures, **measures}
 
@@ -253,7 +261,7 @@ def _curve(result: Result) -> dict[str, list[float]]:
     end = float(series["time"][-1]) if len(series) else 0.0
     times = np.linspace(0.0, end, _TIMES)
     rows = np.maximum(np.searchsorted(series["time"], times, side="right") - 1, 0)
-    total = result.summary["gpu"]["total_milli"] or 1
+    total = result._outcome.counts()[-1] or 1
     columns = {"time_s": times, "allocation_ratio": series["allocated_milli"][rows] / total,
                "served_ratio": series["served_milli"][rows] / total,
                "fragmentation_milli": series["fragmentation_milli"][rows].astype(float)}
@@ -282,19 +290,21 @@ def _run_here(jobs: list[_Job], workers: int | None, take: Any, _executor: Any) 
     if not jobs:
         return
     stop = _core.StopFlag()
+    inputs = _CommonInputs(jobs)
     outcomes: queue.SimpleQueue[tuple[_Job, Any]] = queue.SimpleQueue()
 
     def work(job: _Job) -> None:
         try:
-            outcomes.put((job, run_cell(own_objects(job.options), job.keep, stop)))
+            outcomes.put((job, run_cell(own_objects(job.options), job.keep, stop, inputs.of(job))))
         except BaseException as failure:
             outcomes.put((job, failure))
+        inputs.done(job)
 
-    count = max(1, min(workers or len(os.sched_getaffinity(0)), len(jobs)))
+    count = _worker_count(workers, len(jobs))
     # Not concurrent.futures.wait(): a signal that arrives while it takes the locks of all cells leaves some taken.
     with ThreadPoolExecutor(count) as pool:
         try:
-            for job in jobs:
+            for job in inputs.side_by_side():
                 pool.submit(work, job)
             for _ in jobs:
                 job, outcome = outcomes.get()
@@ -305,6 +315,48 @@ def _run_here(jobs: list[_Job], workers: int | None, take: Any, _executor: Any) 
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def _worker_count(workers: int | None, cells: int) -> int:
+    return max(1, min(workers or len(os.sched_getaffinity(0)), cells))
+
+
+class _CommonInputs:
+    """Inputs of cells that differ in decisions alone: read once, and given back when the last of these cells is done."""
+
+    def __init__(self, jobs: list[_Job]) -> None:
+        decisions = frozenset((*_core.decision_keys(), "baseline", "bound"))
+        self._jobs: dict[Any, list[_Job]] = {}
+        self._key_of: dict[int, Any] = {}
+        for job in jobs:
+            key = tuple((name, os.fspath(value) if isinstance(value, os.PathLike) else
+                         repr(value) if isinstance(value, (str, int, float)) else id(value))
+                        for name, value in job.options.items() if name not in decisions and value is not None)
+            self._key_of[job.number] = key
+            self._jobs.setdefault(key, []).append(job)
+        self._left = {key: len(group) for key, group in self._jobs.items()}
+        self._inputs: dict[Any, _core.CommonInput] = {}
+        self._lock = threading.Lock()
+
+    def side_by_side(self) -> list[_Job]:
+        """The cells, those of an input one after the other."""
+        return [job for group in self._jobs.values() for job in group]
+
+    def of(self, job: _Job) -> _core.CommonInput | None:
+        key = self._key_of[job.number]
+        if len(self._jobs[key]) == 1:
+            return None
+        with self._lock:
+            if key not in self._inputs:
+                self._inputs[key] = _core.CommonInput()
+            return self._inputs[key]
+
+    def done(self, job: _Job) -> None:
+        key = self._key_of[job.number]
+        with self._lock:
+            self._left[key] -= 1
+            if self._left[key] == 0:
+                self._inputs.pop(key, None)
 
 
 def own_objects(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -339,7 +391,8 @@ class _Store:
         try:
             content = json.loads(path.read_bytes())
             return {"figures": {name: math.nan if value is None else value for name, value in content["figures"].items()},
-                    "curve": content["curve"], "result": None, "error": None, "seconds": content["seconds"]}
+                    "curve": content["curve"], "part": content["part"], "result": None, "error": None,
+                    "seconds": content["seconds"]}
         except (FileNotFoundError, json.JSONDecodeError, KeyError, TypeError):
             return None
 
@@ -347,7 +400,7 @@ class _Store:
         path = self._path(job)
         if path is None:
             return
-        content = {"cell": job.labels, "seconds": outcome["seconds"], "curve": outcome["curve"],
+        content = {"cell": job.labels, "seconds": outcome["seconds"], "curve": outcome["curve"], "part": outcome["part"],
                    "figures": {name: None if math.isnan(value) else value for name, value in outcome["figures"].items()}}
         part = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}.part")
         with open(part, "w", encoding="utf-8") as file:
@@ -360,7 +413,8 @@ class _Store:
 # ---- results
 
 
-def _sweep_of(keys: list[str], jobs: list[_Job], finished: dict[int, dict[str, Any]], keep: str) -> Sweep:
+def _sweep_of(keys: list[str], jobs: list[_Job], finished: dict[int, dict[str, Any]], keep: str,
+              timing: tuple[float, float, int]) -> Sweep:
     outcomes = [finished[job.number] for job in jobs]
     figures = next((list(outcome["figures"]) for outcome in outcomes if outcome["figures"]), [])
     columns: dict[str, list[Any]] = {"cell": [job.name for job in jobs]}
@@ -374,7 +428,13 @@ def _sweep_of(keys: list[str], jobs: list[_Job], finished: dict[int, dict[str, A
     curves: dict[str, list[Any]] = {}
     if keep != "figures":
         curves = _joined_curves(keys, jobs, outcomes)
-    return Sweep(keys, table_of_columns(columns), table_of_columns(curves), results)
+    record = {"settings": settings_of(jobs[0].options), "keep": keep, "timing": timing,
+              "cells": [outcome["part"] for outcome in outcomes], "rows": [_rows_of(outcome) for outcome in outcomes]}
+    return Sweep(keys, table_of_columns(columns), table_of_columns(curves), results, record)
+
+
+def _rows_of(outcome: dict[str, Any]) -> int:
+    return len(next(iter((outcome["curve"] or {}).values()), ()))
 
 
 def _joined_curves(keys: list[str], jobs: list[_Job], outcomes: list[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -382,7 +442,7 @@ def _joined_curves(keys: list[str], jobs: list[_Job], outcomes: list[dict[str, A
     curves: dict[str, list[Any]] = {name: [] for name in ("cell", *keys, *names)}
     for job, outcome in zip(jobs, outcomes):
         curve = outcome["curve"] or {}
-        rows = len(next(iter(curve.values()), []))
+        rows = _rows_of(outcome)
         curves["cell"] += [job.name] * rows
         for key in keys:
             curves[key] += [job.labels.get(key)] * rows

@@ -296,7 +296,7 @@ class Table:
 
 
 def table_of_columns(columns: Mapping[str, list[Any]]) -> Table:
-    """A table of lists, where values of several kinds in one become JSON text."""
+    """A table of lists, where values of several kinds in one, and numbers beyond 64 bits, become text."""
     return Table.of({name: _column(values) for name, values in columns.items()})
 
 
@@ -307,6 +307,8 @@ def table_of_rows(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Tabl
 
 def _column(cells: list[Any]) -> list[Any]:
     kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds == {int} and any(cell is not None and not -(1 << 63) <= cell < 1 << 63 for cell in cells):
+        return [None if cell is None else str(cell) for cell in cells]  # as large as a seed may be
     if len(kinds) <= 1 or kinds <= {int, float}:
         return cells
     return [None if cell is None else cell if isinstance(cell, str) else json.dumps(cell) for cell in cells]

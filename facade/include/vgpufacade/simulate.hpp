@@ -23,7 +23,7 @@ namespace vgpufacade {
 
 /// An input of several simulations, which the first of them reads. They may run side by side, and differ in nothing but
 /// vgpusim::keys_of_decisions().
-class shared_input {
+class common_input {
 public:
     /// Errors: those of vgpusim::load_input(); then the next one reads it again.
     [[nodiscard]] expected<std::shared_ptr<const vgpusim::loaded_input>>
@@ -46,7 +46,7 @@ struct simulate_options {
     /// What else there is of the run than figures and samples. Without everything an outcome has neither files nor an
     /// answer, and its pods are not shown; it is everything in a run with a baseline or bounds.
     vgpusim::kept_of_run kept = vgpusim::kept_of_run::everything;
-    std::shared_ptr<shared_input> input{}; ///< null: read by this run alone
+    std::shared_ptr<common_input> input{}; ///< null: read by this run alone
 };
 
 /// Options by name as the command line has them: the keys of docs/formats.md, and "bound", "true" or "false". Errors:

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "vgpualloc/compat/all.hpp"
 #include "vgpufacade/option_table.hpp"
 #include "vgpusim/discipline/all.hpp"
+#include "vgpusim/outputs/figures.hpp"
 
 namespace {
 
@@ -226,6 +228,51 @@ TEST(option_table, has_every_key_with_its_default) {
         EXPECT_TRUE(setting.set(config, setting.name, setting.get(config)) || setting.get(config).empty())
             << setting.name;
     }
+}
+
+TEST(simulate, runs_with_a_common_input_are_those_that_read_their_own) {
+    const auto common = std::make_shared<vgpufacade::common_input>();
+    for (const std::string policy : {"fgd", "best_fit", "spread"}) {
+        small_run run{policy};
+        const std::string alone = run.texts();
+        run.options.input = common;
+        EXPECT_EQ(run.texts(), alone) << policy;
+    }
+    small_run elsewhere;
+    elsewhere.options.input = common;
+    elsewhere.options.config.pods = "nowhere"; // is not read again
+    EXPECT_TRUE(elsewhere.outcome());
+    elsewhere.options.input = std::make_shared<vgpufacade::common_input>();
+    EXPECT_FALSE(elsewhere.outcome());
+    elsewhere.options.config.pods = "pods";
+    EXPECT_TRUE(elsewhere.outcome()) << "what was not read is read by the next run";
+}
+
+TEST(simulate, a_run_of_which_figures_are_kept_has_the_same_figures) {
+    small_run run;
+    run.options.config.departures = true;
+    const auto all = run.outcome();
+    run.options.kept = vgpusim::kept_of_run::figures;
+    const auto figures = run.outcome();
+    ASSERT_TRUE(all && figures);
+    EXPECT_EQ(vgpusim::figures_of(figures->record()).served_ratio, vgpusim::figures_of(all->record()).served_ratio);
+    EXPECT_EQ(lines_of(*figures->timeseries()), lines_of(*all->timeseries()));
+}
+
+TEST(simulate, a_trace_is_written_where_the_caller_wants_one) {
+    small_run run;
+    run.options.baseline = run.options.config;
+    const auto outcome = run.outcome();
+    ASSERT_TRUE(outcome);
+    const auto names = [&](bool with_trace) {
+        std::string text;
+        const auto files = outcome->files({}, with_trace);
+        for (const auto& [name, content] : *files) text += name + " ";
+        return text;
+    };
+    EXPECT_THAT(names(true), HasSubstr("trace.json baseline/pods.csv"));
+    EXPECT_THAT(names(true), HasSubstr("baseline/trace.json"));
+    EXPECT_EQ(names(false).find("trace.json"), std::string::npos);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "vgpusim/workload/core_names.hpp"
 
@@ -33,6 +34,12 @@ public:
     /// Over so many ticks; 0 over none.
     [[nodiscard]] double mean(std::int64_t span) const noexcept {
         return span > 0 ? static_cast<double>(sum_) / static_cast<double>(span) : 0.0;
+    }
+    /// The sum in decimal digits. It may pass 64 bits, and amounts are not negative.
+    [[nodiscard]] std::string digits() const {
+        std::string text;
+        for (wide rest = sum_; rest > 0 || text.empty(); rest /= 10) text += static_cast<char>('0' + rest % 10);
+        return {text.rbegin(), text.rend()};
     }
 
 private:
@@ -64,8 +71,12 @@ public:
     /// The mean of an amount over the time that has passed, in its unit.
     template <std::int64_t amounts_in_use::* Amount>
     [[nodiscard]] double mean() const noexcept {
+        return sum_of<Amount>().mean(span_);
+    }
+    template <std::int64_t amounts_in_use::* Amount>
+    [[nodiscard]] const amount_over_time& sum_of() const noexcept {
         constexpr auto position = std::ranges::find(fields, Amount) - fields.begin();
-        return sums_[position].mean(span_);
+        return sums_[position];
     }
     /// Likewise of fragmentation, in milli-GPU.
     [[nodiscard]] double unusable_milli() const noexcept { return mean<&amounts_in_use::unusable_micro>() / 1e6; }

@@ -34,6 +34,8 @@ TEST(over_time, large_amounts_over_long_times_stay_exact) {
     usage.hold({}, ticks{0});
     usage.hold({.allocated_milli = amount}, ticks{std::int64_t{1} << 60});
     EXPECT_EQ(usage.mean<&amounts_in_use::allocated_milli>(), static_cast<double>(amount));
+    EXPECT_EQ(usage.sum_of<&amounts_in_use::allocated_milli>().digits(), "1298074214633706907132624082305024"); // 2^110
+    EXPECT_EQ(usage.sum_of<&amounts_in_use::waiting>().digits(), "0");
 }
 
 } // namespace
