@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vgpualloc._errors import bad_value
 from vgpualloc._tables import _needed
@@ -73,7 +74,7 @@ def _occupancy(result: Any, ax: Any, line: dict[str, Any]) -> Any:
             counts = on_gpu.setdefault(node, {})
             counts[int(gpu)] = counts.get(int(gpu), 0) + 1
     columns = sorted(on_gpu.values(), key=lambda counts: -sum(counts.values()))
-    picture = np.zeros((1 + max((max(counts) for counts in columns), default=0), max(len(columns), 1)), dtype=np.int64)
+    picture: npt.NDArray[np.int64] = np.zeros((1 + max((max(counts) for counts in columns), default=0), max(len(columns), 1)), dtype=np.int64)
     for column, counts in enumerate(columns):
         picture[list(counts), column] = list(counts.values())
     image = ax.imshow(picture, **{"aspect": "auto", "origin": "lower", "interpolation": "nearest", **line})
