@@ -10,7 +10,8 @@ from vgpualloc import _core
 from vgpualloc._cluster_view import ClusterView
 from vgpualloc._inputs import Manifest, named_objects
 from vgpualloc._errors import whole_number
-from vgpualloc._pods import Key, NewPod, key_of, manifest_bytes
+from vgpualloc._inputs import manifest_bytes
+from vgpualloc._pods import Key, NewPod, key_of
 from vgpualloc._trials import Scope, copies_of, set_services, with_service
 from vgpualloc._turns import in_turn
 
