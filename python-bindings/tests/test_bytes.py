@@ -39,6 +39,13 @@ def files_of(folder):
     return files
 
 
+def assert_alike(folder, other, *, but=()):
+    """The same files with the same bytes, but for times that are measured."""
+    ours, theirs = files_of(folder), files_of(other)
+    assert set(ours) == set(theirs)
+    assert [name for name in ours if name not in but and ours[name] != theirs[name]] == []
+
+
 def run_both(vgpusim, tmp_path, options, contents_of=None):
     """The result of simulate(), after it has been compared with the command. `contents_of`: paths that only the command gets."""
     flags = [f"--set={key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in options.items()

@@ -31,18 +31,28 @@ def test_whatif_reads_as_the_command(cluster, files, vgpusim):
     answer = cluster.whatif(drain=["core-1"])
     told = vgpusim("whatif", *cluster_arguments(files), "--drain", "core-1")
     assert str(answer) == told.stdout.rstrip("\n")
+    assert answer.to_dict() == json.loads(vgpusim("whatif", *cluster_arguments(files), "--drain", "core-1", "--json").stdout)
     more = cluster.whatif(add_nodes={"A100-40GB:mig:8": 2})
     assert more["after"] != cluster.whatif()["after"]
 
 
-def test_plan_reads_as_the_command(cluster, files, vgpusim):
-    answer = cluster.plan("team/waits", moves=3)
-    told = vgpusim("plan", *cluster_arguments(files), "--pod", "team/waits", "--moves", "3", check=False)
+@pytest.mark.parametrize("options, flags", [
+    ({}, []),
+    ({"moves": 1, "downtime_s": 7.5}, ["--moves", "1", "--downtime-s", "7.5"]),
+    ({"move_bare_pods": True, "move_s": 2, "copy_s_per_gib": 0.5}, ["--move-bare-pods", "--move-s", "2", "--copy-s-per-gib", "0.5"]),
+    ({"move_bare_pods": True, "keep_namespace": ["default"]}, ["--move-bare-pods", "--keep-namespace", "default"]),
+    ({"move_bare_pods": True, "movable_label": {"a": "b"}, "steps": 5}, ["--move-bare-pods", "--movable-label", "a=b", "--steps", "5"])])
+def test_plan_reads_as_the_command(cluster, files, vgpusim, options, flags):
+    answer = cluster.plan("team/waits", **options)
+    flags = [*cluster_arguments(files), "--pod", "team/waits", *flags]
+    told, data = (vgpusim("plan", *flags, *form, check=False).stdout for form in ([], ["--json"]))
 
     def without_time(text):
         return [line for line in text.splitlines() if " s)" not in line and "planned in" not in line]
 
-    assert without_time(str(answer)) == without_time(told.stdout.rstrip("\n"))
+    assert without_time(str(answer)) == without_time(told.rstrip("\n"))
+    assert {**answer.to_dict(), "timing": 0} == {**json.loads(data), "timing": 0}
+    assert answer.ok == answer["found"]
 
 
 def test_what_is_not_there_is_said(cluster, files):

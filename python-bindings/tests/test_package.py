@@ -8,6 +8,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 import vgpualloc as vg
@@ -74,6 +75,17 @@ def test_plots_return_axes(quickstart):
         for what in ("allocation", "fragmentation", "waits", "occupancy"):
             axes = result.plot(what)
             assert axes.get_xlabel() and axes.get_ylabel() and axes.has_data()
+    crowded = vg.simulate(**quickstart, departures=True, offered_load=40.0)
+    for result, moment in ((stays, None), (crowded, "at the peak")):
+        picture = result.plot("occupancy").get_images()[0].get_array()
+        table = result.pods.to_dict()
+        if moment:
+            series = result.timeseries
+            moment = series["time"][series["allocated_milli"].argmax()]
+            table = [row for row in table if row["start_s"] <= moment < row["end_s"]]
+        counts = Counter((row["node"], gpu) for row in table for gpu in row["gpus"].split("|") if gpu)
+        assert sorted(picture[picture > 0]) == sorted(counts.values()) and len(counts) > 100
+        assert picture.shape[1] == len({node for node, _ in counts}) and all(a >= b for a, b in zip(*[iter(picture.sum(0))] * 2))
     with pytest.raises(vg.InputError, match="allocation, fragmentation, waits, occupancy"):
         stays.plot("shares")
     sweep = vg.sweep({"policy": ["fgd", "best_fit"], "seed": range(3)}, **quickstart)

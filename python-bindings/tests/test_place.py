@@ -1,5 +1,6 @@
 """Pods on a cluster: place, release, trials, service."""
 
+import datetime
 import gc
 import json
 import pickle
@@ -190,3 +191,24 @@ def test_placements_outlive_their_cluster():
     del cluster
     gc.collect()
     assert placed.shares
+
+
+def test_objects_may_be_as_the_client_of_kubernetes_gives_them(cluster):
+    """V1Pod.to_dict(): names of fields with underscores, None for what is not there, times."""
+    def pod(name, **spec):
+        limits = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "1000", "a_b": None}
+        return {"api_version": None, "kind": None, "spec": {"node_name": None, **spec, "containers": [
+            {"name": "c", "image_pull_policy": None, "resources": {"limits": limits, "claims": None}}]},
+            "metadata": {"name": name, "namespace": None, "labels": {"my_team": "x"}, "annotations": None, "owner_references": None,
+                         "creation_timestamp": datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)}}
+
+    refused = cluster.place(pod("picky", node_selector={"my_disk": "fast"}))
+    assert not refused and "selector" in refused.message
+    assert cluster.place(pod("plain"))
+    assert cluster.explain(pod("other")).ok
+    cluster.upsert({**pod("bound", node_name="core-0"), "kind": "Pod", "status": {"phase": "Running"}})
+    assert ("default/bound", "runs", "core-0") in [tuple(row.values()) for row in cluster.pods.to_dict()]
+    node = {"api_version": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"my_disk": "fast"}, "managed_fields": None}, "spec": {
+        "provider_id": None, "unschedulable": True}, "status": {"allocatable": {"cpu": "4", "memory": "1Gi", "pods": "9"}, "node_info": {
+            "kubelet_version": "v1"}}}
+    assert vg.Cluster.read([node, {**pod("p"), "kind": "Pod"}]).whatif()["before"]["nodes"] == 1

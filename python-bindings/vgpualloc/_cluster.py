@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from vgpualloc import _core
 from vgpualloc._cluster_objects import ClusterObjects
 from vgpualloc._errors import StateError, bad_value, whole_number
-from vgpualloc._inputs import Manifest, Manifests, named_input, named_objects
+from vgpualloc._inputs import Manifest, Manifests, manifest_bytes, named_input, named_objects
 from vgpualloc._policies import Policies, Policy, checked_pair, is_policy
-from vgpualloc._pods import RESOURCES, NewPod, Placement, Pod, Rejection, checked_name, key_of, manifest_bytes, pod_key
+from vgpualloc._pods import RESOURCES, NewPod, Placement, Pod, Rejection, checked_name, key_of, pod_key
 from vgpualloc._trials import Trial
 from vgpualloc._turns import by_itself, check_turn, in_turn
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from vgpualloc import _core
 from vgpualloc._cluster_view import ClusterView
-from vgpualloc._inputs import Manifest, named_objects
 from vgpualloc._errors import whole_number
-from vgpualloc._pods import Key, NewPod, key_of, manifest_bytes
+from vgpualloc._inputs import Manifest, manifest_bytes, named_objects
+from vgpualloc._pods import Key, NewPod, key_of
 from vgpualloc._trials import Scope, copies_of, set_services, with_service
 from vgpualloc._turns import in_turn
 

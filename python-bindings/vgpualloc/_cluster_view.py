@@ -335,7 +335,9 @@ class ClusterView:
         return Answer(text, content, content.get("refused", 0) == 0)
 
     def plan(self, pod: str | None = None, *, add_pod: Manifest | None = None, consolidate: str | None = None,
-             moves: int = 3, downtime_s: float | None = None) -> Answer:
+             moves: int = 3, downtime_s: float | None = None, move_s: float | None = None, copy_s_per_gib: float | None = None,
+             steps: int | None = None, keep_namespace: str | Iterable[str] = (), movable_label: Mapping[str, str] | None = None,
+             move_bare_pods: bool = False) -> Answer:
         """Which pods move so that one fits, or so that devices or nodes become empty; nothing is changed.
 
         Parameters
@@ -348,8 +350,16 @@ class ClusterView:
             What is to become empty.
         moves : int
             How many pods move, at most.
-        downtime_s : float, optional
-            Seconds that a move takes a pod out.
+        downtime_s, move_s, copy_s_per_gib : float, optional
+            Seconds that a move takes a pod out; else those of a move by itself and for each GiB of device memory.
+        steps : int, optional
+            How many steps the search takes, at most.
+        keep_namespace : str or iterable of str
+            Namespaces whose pods stay.
+        movable_label : mapping of str to str, optional
+            Only pods with all of these labels move.
+        move_bare_pods : bool
+            Pods that no controller makes again when they are deleted move too.
 
         Returns
         -------
@@ -377,7 +387,14 @@ class ClusterView:
             options += more
         if consolidate is not None:
             options.append(("consolidate", consolidate))
-        if downtime_s is not None:
-            options.append(("downtime_s", repr(float(downtime_s))))
+        for key, number in (("downtime_s", downtime_s), ("move_s", move_s), ("copy_s_per_gib", copy_s_per_gib)):
+            if number is not None:
+                options.append((key, repr(float(number))))
+        if steps is not None:
+            options.append(("steps", str(steps)))
+        options += [("keep_namespace", name) for name in listed(keep_namespace)]
+        options += [("movable_label", f"{key}={value}") for key, value in dict(movable_label or ()).items()]
+        if move_bare_pods:
+            options.append(("move_bare_pods", "true"))
         text, content = self._ask("plan", options, inputs)
         return Answer(text, content, bool(content.get("found")))

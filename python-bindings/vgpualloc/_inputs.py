@@ -50,11 +50,40 @@ def named_objects(key: str, value: Any) -> tuple[list[str], list[Named]]:
     for number, part in enumerate(value):
         label = key if len(value) == 1 else f"{key} {number}"
         if isinstance(part, Mapping):
-            part = json.dumps(part).encode()
+            part = manifest_bytes(part)
         name, named = named_input(label, part)
         names.append(name)
         inputs += named
     return names, inputs
+
+
+#: Fields of Kubernetes objects whose keys are their owners' own.
+_MAPS = {"labels", "annotations", "limits", "requests", "node_selector", "match_labels", "allocatable", "capacity", "data"}
+
+
+def manifest_bytes(document: Mapping[str, Any]) -> bytes:
+    """An object as a mapping, as JSON. As the Kubernetes client's to_dict() gives it too: with None, times and api_version."""
+    return json.dumps(_as_manifest(document, "api_version" in document), default=_time_of).encode()
+
+
+def _as_manifest(value: Any, is_snake_case: bool) -> Any:
+    if isinstance(value, Mapping):
+        return {_camel_case(str(key)) if is_snake_case else key: _as_manifest(part, is_snake_case and key not in _MAPS)
+                for key, part in value.items() if part is not None}
+    if isinstance(value, (list, tuple)):
+        return [_as_manifest(part, is_snake_case) for part in value]
+    return value
+
+
+def _camel_case(key: str) -> str:
+    first, *others = key.split("_")
+    return first + "".join(part.capitalize() for part in others)
+
+
+def _time_of(value: Any) -> str:
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat())
+    raise TypeError(f"an object of Kubernetes has no {type(value).__name__}")
 
 
 def columns_of(name: str, table: Any) -> _core.InputColumns:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vgpualloc._errors import bad_value
 from vgpualloc._tables import _needed
@@ -60,13 +61,26 @@ def _waits(result: Any, ax: Any, line: dict[str, Any]) -> Any:
 
 
 def _occupancy(result: Any, ax: Any, line: dict[str, Any]) -> Any:
-    """Pods on each node's GPUs: how much of the cluster's nodes is used, by node in the order of use."""
+    """How many pods are on each GPU when most is allocated: a column for each node that has any, the fullest first."""
     pods = result.pods
-    nodes, counts = np.unique(pods["node"][pods["placed"]].astype(str), return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    ax.bar(np.arange(len(nodes)), counts[order], width=1.0, **line)
+    there = pods["placed"]
+    if result._outcome.pods_leave():
+        series = result.timeseries
+        moment = series["time"][np.argmax(series["allocated_milli"])]
+        there = there & (pods["start_s"] <= moment) & ~(pods["end_s"] <= moment)
+    on_gpu: dict[str, dict[int, int]] = {}
+    for node, gpus in zip(pods["node"][there].tolist(), pods["gpus"][there].tolist()):
+        for gpu in filter(None, gpus.split("|")):
+            counts = on_gpu.setdefault(node, {})
+            counts[int(gpu)] = counts.get(int(gpu), 0) + 1
+    columns = sorted(on_gpu.values(), key=lambda counts: -sum(counts.values()))
+    picture: npt.NDArray[np.int64] = np.zeros((1 + max((max(counts) for counts in columns), default=0), max(len(columns), 1)), dtype=np.int64)
+    for column, counts in enumerate(columns):
+        picture[list(counts), column] = list(counts.values())
+    image = ax.imshow(picture, **{"aspect": "auto", "origin": "lower", "interpolation": "nearest", **line})
+    ax.figure.colorbar(image, ax=ax, label="pods")
     ax.set_xlabel("nodes, by pods")
-    ax.set_ylabel("pods placed")
+    ax.set_ylabel("GPU of the node")
     return ax
 
 

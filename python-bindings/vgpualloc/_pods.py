@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from vgpualloc import _core
 from vgpualloc._errors import bad_value, whole_number
 from vgpualloc._html import paragraph, table
-from vgpualloc._inputs import Named, named_input
+from vgpualloc._inputs import Named, manifest_bytes, named_input
 
 Key = tuple[str, str, str]  # kind, namespace and name of an object
 
@@ -388,11 +388,6 @@ def pod_key(full_name: str) -> Key:
     return "Pod", namespace, name
 
 
-def manifest_bytes(pod: Any) -> bytes:
-    """A pod as a mapping, as JSON without what is None: that is how the Kubernetes client's to_dict() gives it."""
-    return json.dumps(_without_none(pod)).encode()
-
-
 def pod_option(key: str, pod: Any) -> tuple[list[tuple[str, str]], list[Named]]:
     """A pod by name, or a manifest."""
     if isinstance(pod, (str, os.PathLike)):
@@ -400,11 +395,3 @@ def pod_option(key: str, pod: Any) -> tuple[list[tuple[str, str]], list[Named]]:
     content = manifest_bytes({**pod, "kind": pod.get("kind") or "Pod"}) if isinstance(pod, Mapping) else pod
     name, inputs = named_input(key, content)
     return [(key, name)], inputs
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_none(part) for key, part in value.items() if part is not None}
-    if isinstance(value, (list, tuple)):
-        return [_without_none(part) for part in value]
-    return value

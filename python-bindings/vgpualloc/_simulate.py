@@ -364,11 +364,11 @@ class Result:
         ----------
         what : {"allocation", "fragmentation", "waits", "occupancy"}
             In percent of all GPUs over arrived load, or over time where pods leave; the share of jobs that waited at
-            most so long; the used part of every node's GPUs at the end.
+            most so long; how many pods each GPU has when most is allocated.
         ax : matplotlib Axes, optional
             By default those of a new figure.
         **line
-            What ``Axes.plot`` takes.
+            What ``Axes.plot`` takes, or ``Axes.imshow`` for occupancy.
 
         Returns
         -------
