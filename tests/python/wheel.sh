@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the wheel of the Python package, installs it into an empty folder and runs README's five lines with it.
+# Builds the wheel of the Python package, installs it into an empty folder, runs README's five lines with it, and a bound.
 # Usage: wheel.sh PYTHON SOURCES PREFIX WORK        PREFIX: where the library is installed
 set -euo pipefail
 python=$1 sources=$2 prefix=$3 work=$4
@@ -20,5 +20,7 @@ r = vg.simulate(**vg.example("quickstart"), policy="fgd", tune=1.3, seed=77)
 print(r)
 r.plot("allocation")
 r.write("out/fgd")
+assert "highsbox" not in sys.modules  # the solver is looked for when a call needs it
+assert vg.simulate(**vg.example("quickstart"), bound=True).summary["bound"]["solver"].startswith("HiGHS ")
 PY
 test -s out/fgd/report.html
