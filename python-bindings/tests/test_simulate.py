@@ -99,8 +99,8 @@ def test_the_baseline_is_a_result_of_its_own(quickstart, tmp_path):
     assert pickle.loads(pickle.dumps(compared)).baseline.summary["pods"] == alone.summary["pods"]
 
 
-@pytest.mark.parametrize("options", [{}, {"tune": 100.0}, {"tune": 100.0, "baseline": {"policy": "best_fit"}},
-                                     {"tune": 100.0, "departures": True, "discipline": "fifo"}])
+@pytest.mark.parametrize("options", [{}, {"tune": 300.0}, {"tune": 300.0, "baseline": {"policy": "best_fit"}},
+                                     {"tune": 300.0, "departures": True, "discipline": "fifo"}])
 def test_progress_rises_to_its_total(quickstart, options):
     steps = []
     vg.simulate(**quickstart, **options, progress=lambda done, total: steps.append((done, total)))
