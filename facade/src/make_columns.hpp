@@ -40,6 +40,10 @@ public:
     explicit text_coder(std::size_t rows) { column_.codes.reserve(rows); }
 
     void add(const std::string& text) {
+        if (!column_.codes.empty()) { // most are like the one before
+            const std::int32_t last = column_.codes.back();
+            if (column_.dictionary[static_cast<std::size_t>(last)] == text) return column_.codes.push_back(last);
+        }
         const auto [entry, is_new] = codes_.try_emplace(text, static_cast<std::int32_t>(column_.dictionary.size()));
         if (is_new) column_.dictionary.push_back(text);
         column_.codes.push_back(entry->second);

@@ -165,6 +165,7 @@ private:
         growing& column = kinds_[number];
         const std::string_view format = described.format;
         for (std::int64_t row = first; row < first + rows; ++row) {
+            check_signals(static_cast<std::size_t>(row));
             const std::int64_t at = array.offset + row;
             const bool has_bits = array.null_count != 0 && array.n_buffers > 0 && array.buffers[0] != nullptr;
             const bool filled = format != "n" && (!has_bits || bit_at(array.buffers[0], at));

@@ -1,6 +1,7 @@
 // Errors of the library as Python exceptions.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,12 @@ namespace nb = nanobind;
 
 /// Raises StateError.
 [[noreturn]] void raise_state(const std::string& sentence);
+
+/// Raises what a signal's handler raises, now and then: to be called for each row of a long loop that has the GIL.
+inline void check_signals(std::size_t row) {
+    constexpr std::size_t rows_between = 4096;
+    if (row % rows_between == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
+}
 
 template <class Value>
 Value value_or_raise(vgpualloc::expected<Value> result) {

@@ -44,6 +44,7 @@ input_columns input_columns::from_pairs(const std::string& name, nb::list pairs)
             auto& valid = result.bytes_.emplace_back();
             bool has_empty = false;
             for (const nb::handle cell : cells) {
+                check_signals(valid.size());
                 valid.push_back(static_cast<std::uint8_t>(!cell.is_none()));
                 if (cell.is_none()) {
                     has_empty = true;

@@ -87,8 +87,11 @@ simulation_outcome simulate(const named_options& options, const std::optional<na
     if (shared != nullptr) chosen.input = shared->input;
     if (!keeps_all) chosen.kept = vgpusim::kept_of_run::figures;
     auto outcome = without_gil(watch, [&] { return vgpufacade::simulate(source, std::move(chosen), watch.follow()); });
-    watch.complete(outcome.baseline() == nullptr ? outcome.record().config.policy : "baseline",
-                   outcome.input().input.pods.size());
+    if (const auto compared_with = outcome.baseline_outcome()) {
+        watch.complete("baseline", compared_with->input().input.pods.size());
+    } else {
+        watch.complete(outcome.record().config.policy, outcome.input().input.pods.size());
+    }
     return outcome;
 }
 

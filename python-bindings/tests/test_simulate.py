@@ -100,6 +100,7 @@ def test_the_baseline_is_a_result_of_its_own(quickstart, tmp_path):
 
 
 @pytest.mark.parametrize("options", [{}, {"tune": 300.0}, {"tune": 300.0, "baseline": {"policy": "best_fit"}},
+                                     {"tune": 300.0, "baseline": {"tune": 200.0}}, {"tune": 200.0, "baseline": {"tune": 300.0}},
                                      {"tune": 300.0, "departures": True, "discipline": "fifo"}])
 def test_progress_rises_to_its_total(quickstart, options):
     steps = []

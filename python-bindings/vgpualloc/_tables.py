@@ -198,7 +198,7 @@ class Table:
         return _needed("pyarrow", "to_arrow()", "frames").table(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A ``pandas.DataFrame``; text is categorical.
+        """A ``pandas.DataFrame``; text is categorical, but for names of pods, each of which is there once.
 
         Raises
         ------
@@ -218,6 +218,8 @@ class Table:
         position = self._names[name]
         if self._frame.kind(position) != "text":
             return self._frame.array(position)
+        if (name, self._frame.names()[0]) == ("name", "order"):  # a table of pods: pandas would make sure of it for long
+            return self[name]
         return pandas.Categorical.from_codes(self._frame.array(position), categories=self._frame.dictionary(position))
 
     def to_polars(self) -> polars.DataFrame:
