@@ -118,3 +118,19 @@ def test_questions_and_snapshots_know_which_devices_are_out_of_service(cluster, 
     assert answer_of_core_1(cluster) == "device_unhealthy,"
     cluster.restore("core-1/GPU-b0")
     assert answer_of_core_1(cluster) == "insufficient_device_memory:"
+
+
+@pytest.mark.parametrize("mode", ["hami_core", "mig", "mps"])
+def test_a_pod_names_mode_and_model(mode):
+    cluster = vg.Cluster.of({"A100-40GB:hami_core:1": 1, "A100-40GB:mig:1": 1, "A100-40GB:mps:1": 1, "H100-80GB:hami_core:1": 1})
+    modes = {(row["node"], row["uuid"]): (row["mode"], row["model"]) for row in cluster.devices.to_dict()}
+    for model in ("A100", "H100"):
+        placed = cluster.place(vg.Pod(gpus=1, gpu_memory_mib=4000, mode=mode, model=model))
+        assert bool(placed) == (model == "A100" or mode == "hami_core")
+        if placed:
+            assert modes[placed.node, placed.shares[0].uuid][0] == mode and model in modes[placed.node, placed.shares[0].uuid][1]
+    with pytest.raises(vg.InputError, match="one of hami_core, mig, mps"):
+        vg.Pod(gpus=1, mode="time_slicing")
+    with pytest.raises(vg.InputError, match="mode"):
+        vg.Pod(gpus=1, mode=mode).manifest("nvidia")
+    assert vg.Pod(gpus=1, model="NVIDIA-A30").manifest("nvidia")["spec"]["nodeSelector"] == {"nvidia.com/gpu.product": "NVIDIA-A30"}

@@ -64,6 +64,10 @@ class Pod:
         Compute of a device, in percent; without it no limit.
     profile : str
         A MIG profile, ``"1g.10gb"``.
+    model : str
+        Part of the name of the device's model, ``"A100"``; of NVIDIA's own plugin the whole name that its nodes have.
+    mode : {"", "hami_core", "mig", "mps"}
+        How the device is shared; empty: in any way.
     cpu_milli, memory_mib : int
         Of the host: thousandths of a processor, and MiB.
 
@@ -72,7 +76,7 @@ class Pod:
     TypeError
         An amount that is no whole number.
     InputError
-        One that is out of range, or memory in MiB and in percent.
+        One that is out of range, memory in MiB and in percent, or a mode that is not known.
 
     Examples
     --------
@@ -87,18 +91,22 @@ class Pod:
     gpu_memory_percent: int | None
     gpu_cores: int | None
     profile: str
+    model: str
+    mode: str
     cpu_milli: int
     memory_mib: int
     _amounts: dict[str, Any]
     _new: dict[str, NewPod]  # by dialect
-    _FIELDS = ("gpus", "gpu_memory_mib", "gpu_memory_percent", "gpu_cores", "profile", "cpu_milli", "memory_mib")
+    _FIELDS = ("gpus", "gpu_memory_mib", "gpu_memory_percent", "gpu_cores", "profile", "model", "mode", "cpu_milli", "memory_mib")
 
     def __init__(self, *, gpus: int = 0, gpu_memory_mib: int | None = None, gpu_memory_percent: int | None = None,
-                 gpu_cores: int | None = None, profile: str = "", cpu_milli: int = 0, memory_mib: int = 0) -> None:
+                 gpu_cores: int | None = None, profile: str = "", model: str = "", mode: str = "", cpu_milli: int = 0,
+                 memory_mib: int = 0) -> None:
         amounts: dict[str, Any] = {"gpus": gpus, "gpu_memory_mib": gpu_memory_mib, "gpu_memory_percent": gpu_memory_percent,
-                   "gpu_cores": gpu_cores, "profile": profile, "cpu_milli": cpu_milli, "memory_mib": memory_mib}
+                   "gpu_cores": gpu_cores, "profile": profile, "model": model, "mode": mode, "cpu_milli": cpu_milli,
+                   "memory_mib": memory_mib}
         for field, value in amounts.items():
-            if field == "profile":
+            if field in ("profile", "model", "mode"):
                 if not isinstance(value, str):
                     raise TypeError(f"Pod: {field}: expected a text, not {type(value).__name__}")
             elif value is not None or not field.startswith("gpu_"):
@@ -106,6 +114,10 @@ class Pod:
                 amounts[field] = whole_number("Pod", field, value, most=most)
         if gpu_memory_mib is not None and gpu_memory_percent is not None:
             raise bad_value("mismatch", "gpu_memory_percent", gpu_memory_percent, "none beside gpu_memory_mib", "Pod")
+        if mode not in _MODES:
+            raise bad_value("unknown_name", "mode", mode, "one of " + ", ".join(filter(None, _MODES)), "Pod")
+        if "," in model or not model.isprintable():
+            raise bad_value("malformed", "model", ascii(model)[1:-1], "one name, without commas and control characters", "Pod")
         object.__setattr__(self, "_amounts", amounts)
         object.__setattr__(self, "_new", {})
 
@@ -159,9 +171,19 @@ class Pod:
             resources["cpu"] = f"{self.cpu_milli}m"
         if self.memory_mib:
             resources["memory"] = f"{self.memory_mib}Mi"
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
-                "spec": {"containers": [{"name": "main", "image": "none",
-                                         "resources": {"limits": resources, "requests": dict(resources)}}]}}
+        document: dict[str, Any] = {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"containers": [{"name": "main", "image": "none",
+                                     "resources": {"limits": resources, "requests": dict(resources)}}]}}
+        if dialect == "nvidia":
+            if self.mode:
+                raise bad_value("unsupported", "mode", self.mode, f"none in a cluster of dialect {dialect}", "Pod")
+            if self.model:
+                document["spec"]["nodeSelector"] = {"nvidia.com/gpu.product": self.model}
+        elif self.model or self.mode:
+            wishes = {"nvidia.com/use-gputype": self.model, _MODE_ANNOTATIONS.get(dialect, ""): _MODES[self.mode]}
+            document["metadata"]["annotations"] = {key: value for key, value in wishes.items() if value}
+        return document
 
     def _as_new(self, dialect: str) -> NewPod:
         new = self._new.get(dialect)
@@ -203,6 +225,8 @@ def _new_pod(pod: Pod, dialect: str) -> NewPod:
     return new
 
 
+_MODES = {"": "", "hami_core": "hami-core", "mig": "mig", "mps": "mps"}
+_MODE_ANNOTATIONS = {"hami": "nvidia.com/vgpu-mode", "volcano_vgpu": "volcano.sh/vgpu-mode"}
 RESOURCES = {
     "hami": {"gpus": "nvidia.com/gpu", "gpu_memory_mib": "nvidia.com/gpumem",
              "gpu_memory_percent": "nvidia.com/gpumem-percentage", "gpu_cores": "nvidia.com/gpucores"},
