@@ -105,6 +105,7 @@ void bind_live(nb::module_& module) {
         .def("kind_name", &living_cluster::kind_name, nb::arg("kind"), nb::arg("like_cluster"))
         .def("kind_objects", &living_cluster::kind_objects, nb::arg("kind"), nb::arg("names"), nb::arg("like_cluster"))
         .def("warnings", &living_cluster::warnings)
+        .def("audit", &living_cluster::audit, nb::arg("objects"))
         .def("snapshot", &living_cluster::snapshot, nb::arg("objects"), nb::arg("nameless"));
 }
 

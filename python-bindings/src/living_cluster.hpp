@@ -24,6 +24,7 @@
 #include "vgpualloc/live/live_options.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuops/snapshot/anonymise.hpp"
+#include "vgpuops/snapshot/audit.hpp"
 #include "vgpuops/snapshot/normalise.hpp"
 #include "vgpuops/whatif/catalog_kinds.hpp"
 
@@ -324,6 +325,17 @@ public:
             list = vgpuops::snapshots::anonymised(list, value_or_raise(kube::make_snapshot(manifests, dialects)));
         }
         return bytes_of(vgpuops::snapshots::file_text(list));
+    }
+
+    /// Whether the ledger counts what the annotations of objects say, as `vgpusim snapshot --json` prints it.
+    [[nodiscard]] nb::bytes audit(nb::bytes objects) const {
+        const auto documents =
+            value_or_raise(vgpuops::snapshots::cluster_documents({objects.c_str(), objects.size()}, "cluster"));
+        const auto& dialects = live_->view().dialects();
+        const auto list = vgpuops::snapshots::normalised(documents, dialects);
+        const auto manifests = value_or_raise(vgpuops::snapshots::manifests_of(list, "cluster"));
+        const auto state = value_or_raise(kube::make_snapshot(manifests, dialects));
+        return bytes_of(vgpuops::snapshots::audit_json(vgpuops::snapshots::audit_of(manifests, state), state));
     }
 
     /// Calls visit(object), as long as it is 0, for everything in Python that this holds: a policy may hold its

@@ -134,3 +134,17 @@ def test_a_pod_names_mode_and_model(mode):
     with pytest.raises(vg.InputError, match="mode"):
         vg.Pod(gpus=1, mode=mode).manifest("nvidia")
     assert vg.Pod(gpus=1, model="NVIDIA-A30").manifest("nvidia")["spec"]["nodeSelector"] == {"nvidia.com/gpu.product": "NVIDIA-A30"}
+
+
+def test_differences_are_those_of_the_command(cluster, files, vgpusim, tmp_path):
+    assert len(cluster.differences) == 0
+    cluster.place(vg.Pod(gpus=1, gpu_memory_mib=1024))
+    assert len(cluster.differences) == 0
+    pod = {**vg.Pod(gpus=1, gpu_memory_mib=1024).manifest("volcano_vgpu", "lost"), "status": {"phase": "Running"}}
+    pod["spec"]["nodeName"] = "core-0"
+    cluster.upsert(pod)  # it runs, and no annotation says on which device
+    ours = cluster.differences.to_dict()
+    (tmp_path / "cluster.json").write_bytes(cluster.snapshot())
+    answer = json.loads(vgpusim("snapshot", tmp_path / "cluster.json", "--config", files["config"], "--json").stdout)
+    assert [row["message"].split(": ", 1)[-1] for row in ours] == [row["message"].split(": ", 1)[-1] for row in answer["differences"]]
+    assert len(ours) >= 1 and any("default/lost" in row["message"] for row in ours)

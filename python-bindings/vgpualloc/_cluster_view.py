@@ -136,6 +136,27 @@ class ClusterView:
         """
         return self._live.warnings()
 
+    @property
+    def differences(self) -> Table:
+        """A row for each thing that cannot be true, or where annotations say something else than is counted.
+
+        Columns where, field, value, expected, message, as ``vgpusim snapshot`` finds them.
+
+        Examples
+        --------
+        >>> import vgpualloc as vg
+        >>> cluster = vg.Cluster.read(**vg.example("cluster"))
+        >>> cluster.differences.columns, len(cluster.differences)
+        (['where', 'field', 'value', 'expected', 'message'], 0)
+        """
+        names = ("where", "field", "value", "expected", "message")
+        differences = json.loads(self._live.audit(self._objects_now()))["differences"]
+        return table_of_rows(names, [tuple(str(row.get(name) or "") for name in names) for row in differences])
+
+    def _objects_now(self) -> bytes:
+        documents = [self._document_now(key) for key in self._objects]
+        return json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}).encode()
+
     def snapshot(self, *, anonymise: bool = False) -> bytes:
         """The cluster as one file that every command reads, with what was placed.
 
@@ -158,9 +179,7 @@ class ClusterView:
         >>> b"core-0" in cluster.snapshot(anonymise=True)
         False
         """
-        documents = [self._document_now(key) for key in self._objects]
-        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}).encode()
-        return self._live.snapshot(text, anonymise)
+        return self._live.snapshot(self._objects_now(), anonymise)
 
     def __repr__(self) -> str:
         states = [state for _, _, state in self._live.pods()]
