@@ -109,6 +109,13 @@ def test_an_interrupt_ends_a_sweep(quickstart):
     assert time.perf_counter() - begin < 5.0
 
 
+def test_one_bar_counts_all_cells(quickstart, capsys):
+    pytest.importorskip("tqdm")
+    vg.sweep(GRID, **quickstart, progress=True)
+    shown = capsys.readouterr().err
+    assert shown.count(" 0/8 ") == 1 and shown.count(" 8/8 ") >= 1, shown
+
+
 def test_policies_in_python_take_part(quickstart, tmp_path):
     class Packed(vg.Policy):
         def score(self, request, before, after):
