@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""Draws the pictures of docs/python.md, into the folder of this file: draw.py"""
+"""Draws the pictures of docs/python.md, into the folder of this file: draw.py
 
+forecast.png is of the Philly trace where $VGPUALLOC_TRACES has it, else of invented jobs."""
+
+import json
 from pathlib import Path
 
 import matplotlib
@@ -15,6 +18,16 @@ def save(axes, name, title):
     axes.figure.savefig(Path(__file__).with_name(f"{name}.png"), dpi=100, metadata={"Software": None})
 
 
+def axes_of_notebook(name):
+    """What a notebook has as axes at its end."""
+    content = json.loads((Path(__file__).parents[1] / "notebooks" / f"{name}.ipynb").read_text())
+    scope = {}
+    for cell in content["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), scope)
+    return scope["axes"]
+
+
 def main():
     lists = vg.example("quickstart")
     sweep = vg.sweep({"policy": ["fgd", "best_fit", "compat:random"], "seed": range(42, 52)}, **lists, tune=1.3)
@@ -27,6 +40,8 @@ def main():
     axes.legend()
     axes.set_xscale("symlog")
     save(axes, "waits", "result.plot(\"waits\", ax=axes), twice")
+    axes = axes_of_notebook("fit-and-forecast")
+    save(axes, "forecast", axes.get_title())
 
 
 if __name__ == "__main__":

@@ -109,6 +109,13 @@ def test_cells_of_another_version_are_not_taken(quickstart, tmp_path, monkeypatc
     assert {path: path.read_bytes() for path in ours} == ours
 
 
+def test_one_bar_counts_all_cells(quickstart, capsys):
+    pytest.importorskip("tqdm")
+    vg.sweep(GRID, **quickstart, progress=True)
+    shown = capsys.readouterr().err
+    assert shown.count(" 0/8 ") == 1 and shown.count(" 8/8 ") >= 1, shown
+
+
 def test_policies_in_python_take_part(quickstart, tmp_path):
     class Packed(vg.Policy):
         def score(self, request, before, after):

@@ -134,7 +134,7 @@ class _teller:
             return None
 
         def show(what: str, done: int, total: int) -> None:
-            if self._bar is None or self._bar.desc != f"{what}: ":
+            if self._bar is None or self._bar.desc.removesuffix(": ") != what:  # some kinds of bars add a colon
                 self._close()
                 self._bar = tqdm(total=total, desc=what, unit=self._unit)
             self._bar.update(done - self._bar.n)
