@@ -1,8 +1,11 @@
 // Arrow streams as columns.
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "arrow_interface.hpp"
 #include "errors.hpp"
@@ -81,6 +84,27 @@ std::string_view text_at(std::string_view format, const ArrowArray& array, std::
     return {bytes + begin, static_cast<std::size_t>(end - begin)};
 }
 
+/// Whether it is a point in time: seconds, or thousandths of these and so on, since 1970.
+bool is_time(std::string_view format) { return format.size() >= 4 && format.starts_with("ts") && format[3] == ':'; }
+
+/// "2017-10-09 07:00:11.500000", as lists may have it.
+std::string time_text(std::string_view format, std::int64_t value) {
+    using namespace std::chrono;
+    const std::int64_t per_second = format[2] == 's'   ? 1
+                                    : format[2] == 'm' ? 1'000
+                                    : format[2] == 'u' ? 1'000'000
+                                                       : 1'000'000'000;
+    const seconds whole{value / per_second - (value % per_second < 0 ? 1 : 0)};
+    const std::int64_t rest = value % per_second + (value % per_second < 0 ? per_second : 0);
+    const std::int64_t micros = per_second > 1'000'000 ? rest / 1'000 : rest * (1'000'000 / per_second);
+    const auto day = floor<days>(whole);
+    const year_month_day date{sys_days{day}};
+    const hh_mm_ss time{whole - day};
+    return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:06}", static_cast<int>(date.year()),
+                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), time.hours().count(),
+                       time.minutes().count(), time.seconds().count(), micros);
+}
+
 bool is_text(std::string_view format) {
     return format == "u" || format == "U" || format == "vu" || format == "z" || format == "Z" || format == "vz";
 }
@@ -133,7 +157,7 @@ private:
         const std::string_view format = described.format;
         const std::string_view value_format =
             described.dictionary == nullptr ? format : std::string_view{described.dictionary->format};
-        if (is_text(value_format)) {
+        if (is_text(value_format) || (is_time(format) && described.dictionary == nullptr)) {
             column.kind = column_kind::texts;
             column.texts = &result_.texts_.emplace_back();
             column.wholes = &result_.wholes_.emplace_back(1, 0);
@@ -152,7 +176,7 @@ private:
             column.kind = column_kind::reals;
             column.reals = &result_.reals_.emplace_back();
         } else {
-            refuse(described.name, std::string{format}, "whole numbers, real numbers, bool or text");
+            refuse(described.name, std::string{format}, "whole numbers, real numbers, bool, text or times");
         }
         column.valid = &result_.bytes_.emplace_back();
         kinds_.push_back(column);
@@ -216,6 +240,10 @@ private:
     }
 
     void append_text(growing& column, const ArrowSchema& described, const ArrowArray& array, std::int64_t row) {
+        if (is_time(described.format)) {
+            *column.texts += time_text(described.format, number_at<std::int64_t>(array.buffers[1], array.offset + row));
+            return;
+        }
         if (described.dictionary == nullptr) {
             *column.texts += text_at(described.format, array, row);
             return;

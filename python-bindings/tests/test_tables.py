@@ -153,3 +153,18 @@ def test_no_function_of_python_is_entered_for_a_row(kind):
     in_and_out(10)  # what is imported is imported
     few, many = in_and_out(100), in_and_out(3000)
     assert sum(few.values()) > 10 and sum(many.values()) < sum(few.values()) + 100, (many - few).most_common(5)
+
+
+def test_times_are_read_as_lists_write_them(quickstart):
+    texts = ["2017-10-09 07:00:11", "2017-10-09 07:00:12.500000", "1969-12-31 23:59:59", "2020-02-29 00:00:00"]
+    jobs = {"duration": [60, 60, 60, 60], "num_gpus": [1, 1, 1, 1], "gpu_time": [60, 60, 60, 60], "cluster": ["a"] * 4}
+    expected = vg.simulate(quickstart["nodes"], {"timestamp": texts, **jobs}, format="philly").pods
+    times = pandas.to_datetime(pandas.Series(texts), format="ISO8601")
+    for unit in ("ms", "us", "ns"):
+        frame = pandas.DataFrame({"timestamp": times.astype(f"datetime64[{unit}]"), **jobs})
+        for table in (frame, polars.from_pandas(frame) if unit != "s" else frame, pyarrow.Table.from_pandas(frame),
+                      frame.astype({"timestamp": f"datetime64[{unit}, UTC]"}), {**jobs, "timestamp": frame["timestamp"].to_numpy()}):
+            assert vg.simulate(quickstart["nodes"], table, format="philly").pods == expected
+    missing = {**jobs, "timestamp": np.array([*texts[:3], "NaT"], dtype="datetime64[us]")}
+    with pytest.raises(vg.InputError, match="timestamp"):
+        vg.simulate(quickstart["nodes"], missing, format="philly")

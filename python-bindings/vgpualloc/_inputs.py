@@ -128,9 +128,12 @@ def _cells(name: str, column: str, cells: Any, length: int) -> Any:
         return np.ascontiguousarray(array, dtype=np.int64)
     if array.dtype.kind == "f":
         return np.ascontiguousarray(array, dtype=np.float64)
+    if array.dtype.kind == "M":  # as lists write times
+        times = np.datetime_as_string(array, unit="us", casting="unsafe").tolist()
+        return _texts(name, column, [None if time == "NaT" else time.replace("T", " ") for time in times])
     if array.dtype.kind in "OTU":  # of a list NumPy makes text of NaN beside text
         return _texts(name, column, array.tolist() if isinstance(cells, np.ndarray) or array.dtype.kind != "U" else list(cells))
-    raise bad_value("unsupported", column, str(array.dtype), "whole numbers, real numbers, bool or text", name)
+    raise bad_value("unsupported", column, str(array.dtype), "whole numbers, real numbers, bool, text or times", name)
 
 
 def _texts(name: str, column: str, cells: list[Any]) -> list[str | None]:
