@@ -1,11 +1,11 @@
 // Arrow streams as columns.
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <string_view>
-
-#include <fmt/format.h>
 
 #include "arrow_interface.hpp"
 #include "errors.hpp"
@@ -100,9 +100,13 @@ std::string time_text(std::string_view format, std::int64_t value) {
     const auto day = floor<days>(whole);
     const year_month_day date{sys_days{day}};
     const hh_mm_ss time{whole - day};
-    return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:06}", static_cast<int>(date.year()),
-                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), time.hours().count(),
-                       time.minutes().count(), time.seconds().count(), micros);
+    const auto padded = [](std::int64_t number, std::size_t digits) {
+        std::string text = std::to_string(number);
+        return text.insert(0, digits - std::min(digits, text.size()), '0');
+    };
+    return padded(static_cast<int>(date.year()), 4) + "-" + padded(static_cast<unsigned>(date.month()), 2) + "-" +
+           padded(static_cast<unsigned>(date.day()), 2) + " " + padded(time.hours().count(), 2) + ":" +
+           padded(time.minutes().count(), 2) + ":" + padded(time.seconds().count(), 2) + "." + padded(micros, 6);
 }
 
 bool is_text(std::string_view format) {

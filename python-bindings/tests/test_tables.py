@@ -162,8 +162,8 @@ def test_times_are_read_as_lists_write_them(quickstart):
     times = pandas.to_datetime(pandas.Series(texts), format="ISO8601")
     for unit in ("ms", "us", "ns"):
         frame = pandas.DataFrame({"timestamp": times.astype(f"datetime64[{unit}]"), **jobs})
-        for table in (frame, polars.from_pandas(frame) if unit != "s" else frame, pyarrow.Table.from_pandas(frame),
-                      frame.astype({"timestamp": f"datetime64[{unit}, UTC]"}), {**jobs, "timestamp": frame["timestamp"].to_numpy()}):
+        for table in (frame, polars.from_pandas(frame), pyarrow.Table.from_pandas(frame),
+                      frame.assign(timestamp=frame["timestamp"].dt.tz_localize("UTC")), {**jobs, "timestamp": frame["timestamp"].to_numpy()}):
             assert vg.simulate(quickstart["nodes"], table, format="philly").pods == expected
     missing = {**jobs, "timestamp": np.array([*texts[:3], "NaT"], dtype="datetime64[us]")}
     with pytest.raises(vg.InputError, match="timestamp"):
