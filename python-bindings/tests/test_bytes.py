@@ -124,8 +124,8 @@ def test_modes_that_a_list_cannot_have_are_refused_alike(lists, vgpusim):
     for mode in others:
         with pytest.raises(vg.InputError) as refused:
             vg.simulate(**lists["openb"], mode=mode)
-        told = vgpusim("run", *(f"--set={key}={value}" for key, value in lists["openb"].items()), f"--set=mode={mode}", check=False)
-        assert told.returncode == 2 and str(refused.value) in told.stderr
+        printed = vgpusim("run", *(f"--set={key}={value}" for key, value in lists["openb"].items()), f"--set=mode={mode}", check=False)
+        assert printed.returncode == 2 and str(refused.value) in printed.stderr
 
 
 @pytest.mark.parametrize("form", ["openb", "model", *LISTS])

@@ -18,10 +18,10 @@ def cluster_arguments(files):
 
 def test_explain_reads_as_the_command(cluster, files, vgpusim):
     answer = cluster.explain("team/waits")
-    told = vgpusim("explain", *cluster_arguments(files), "--pod", "team/waits")
-    assert str(answer) == told.stdout.rstrip("\n")
-    told = json.loads(vgpusim("explain", *cluster_arguments(files), "--pod", "team/waits", "--json").stdout)
-    assert answer.to_dict() == (told[0] if isinstance(told, list) else told)
+    printed = vgpusim("explain", *cluster_arguments(files), "--pod", "team/waits")
+    assert str(answer) == printed.stdout.rstrip("\n")
+    printed = json.loads(vgpusim("explain", *cluster_arguments(files), "--pod", "team/waits", "--json").stdout)
+    assert answer.to_dict() == (printed[0] if isinstance(printed, list) else printed)
     assert "name" in answer["nodes"].columns and len(answer["nodes"]) > 0
     assert not answer.ok and cluster.explain("default/waits").ok
     assert pickle.loads(pickle.dumps(answer)).to_dict() == answer.to_dict()
@@ -29,8 +29,8 @@ def test_explain_reads_as_the_command(cluster, files, vgpusim):
 
 def test_whatif_reads_as_the_command(cluster, files, vgpusim):
     answer = cluster.whatif(drain=["core-1"])
-    told = vgpusim("whatif", *cluster_arguments(files), "--drain", "core-1")
-    assert str(answer) == told.stdout.rstrip("\n")
+    printed = vgpusim("whatif", *cluster_arguments(files), "--drain", "core-1")
+    assert str(answer) == printed.stdout.rstrip("\n")
     assert answer.to_dict() == json.loads(vgpusim("whatif", *cluster_arguments(files), "--drain", "core-1", "--json").stdout)
     more = cluster.whatif(add_nodes={"A100-40GB:mig:8": 2})
     assert more["after"] != cluster.whatif()["after"]
@@ -45,12 +45,12 @@ def test_whatif_reads_as_the_command(cluster, files, vgpusim):
 def test_plan_reads_as_the_command(cluster, files, vgpusim, options, flags):
     answer = cluster.plan("team/waits", **options)
     flags = [*cluster_arguments(files), "--pod", "team/waits", *flags]
-    told, data = (vgpusim("plan", *flags, *form, check=False).stdout for form in ([], ["--json"]))
+    printed, data = (vgpusim("plan", *flags, *form, check=False).stdout for form in ([], ["--json"]))
 
     def without_time(text):
         return [line for line in text.splitlines() if " s)" not in line and "planned in" not in line]
 
-    assert without_time(str(answer)) == without_time(told.rstrip("\n"))
+    assert without_time(str(answer)) == without_time(printed.rstrip("\n"))
     assert {**answer.to_dict(), "timing": 0} == {**json.loads(data), "timing": 0}
     assert answer.ok == answer["found"]
 

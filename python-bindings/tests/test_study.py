@@ -192,13 +192,13 @@ def test_differences_are_those_of_compare(quickstart, vgpusim, tmp_path, options
     flags = [flag for policy in policies for flag in ("--policy", policy)]
     vgpusim("compare", "--nodes", quickstart["nodes"], "--pods", quickstart["pods"], *flags, *settings, "--seeds", "42..45",
             "--out", tmp_path)
-    told = json.loads((tmp_path / "compare.json").read_text())["differences"]
+    printed = json.loads((tmp_path / "compare.json").read_text())["differences"]
     sweep = vg.sweep({"policy": policies, "seed": range(42, 46)}, **quickstart, **options, keep="figures", cache=tmp_path / "cells")
     again = vg.sweep({"policy": policies, "seed": range(42, 46)}, **quickstart, **options, keep="figures", cache=tmp_path / "cells")
-    assert ("not comparable" in {row["shown"] for row in told}) == ("tune" in options)  # jobs that wait for ever
-    assert len({row["measure"] for row in told}) == (8 if "discipline" in options else 6)
+    assert ("not comparable" in {row["shown"] for row in printed}) == ("tune" in options)  # jobs that wait for ever
+    assert len({row["measure"] for row in printed}) == (8 if "discipline" in options else 6)
     for of in (sweep, again):
         ours = of.differences(against="fgd").to_dict()
-        assert [{name: None if value != value else value for name, value in row.items()} for row in ours] == told
+        assert [{name: None if value != value else value for name, value in row.items()} for row in ours] == printed
 
 
