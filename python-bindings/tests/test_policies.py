@@ -85,6 +85,36 @@ def test_all_forms_decide_alike_on_the_list_of_openb(openb):
     assert others == [first, first]
 
 
+class LeastLeft(vg.Policy):
+    """best_fit, nearly: scores repeat, so that most decisions ask for few."""
+
+    def score(self, request, before, after):
+        return -(after.cpu_free_milli / 128000.0 + after.free_milli / 8000.0)
+
+    def device_score(self, request, before, after):
+        return after.used_milli / 1000.0
+
+
+class LeastLeftRows(LeastLeft):
+    form = "rows"
+
+
+class LeastLeftJit(vg.Policy):
+    form = "numba"
+    score = staticmethod(lambda request, before, after: -(after.cpu_free_milli / 128000.0 + after.free_milli / 8000.0))
+
+
+@pytest.mark.parametrize("policy, share", [(LeastLeft, 0.05), (LeastLeftRows, 0.15), (LeastLeftJit, 0.3)])
+def test_they_decide_nearly_as_often_as_the_ones_of_the_library(policy, share, quickstart):
+    """A third of the shares of best_fit's decisions a second that were measured."""
+    rates = {policy: [], "best_fit": []}
+    for _ in range(7):  # side by side: what else runs slows down both
+        for name, measured in rates.items():
+            result = vg.simulate(**quickstart, policy=name if isinstance(name, str) else name())
+            measured.append(result.summary["timing"]["decisions_per_s"])
+    assert np.median(rates[policy]) > share * np.median(rates["best_fit"])
+
+
 def test_a_sum_has_policies_of_both_kinds(quickstart):
     named = vg.simulate(**quickstart, policy="weighted:fgd=0.7,best_fit=0.3")
     assert decisions(vg.simulate(**quickstart, policy=vg.weighted((0.7, "fgd"), (0.3, "best_fit")))) == decisions(named)
