@@ -20,8 +20,8 @@
 #include "texts.hpp"
 #include "vgpufacade/experiment.hpp"
 #include "vgpufacade/simulate.hpp"
+#include "vgpufacade/study.hpp"
 #include "vgpufacade/words.hpp"
-#include "vgpusim/outputs/figures.hpp"
 #include "written.hpp"
 
 namespace vgpupython {

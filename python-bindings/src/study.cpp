@@ -13,11 +13,7 @@
 
 #include "errors.hpp"
 #include "vgpufacade/simulate.hpp"
-#include "vgpusim/study/load_study.hpp"
-#include "vgpusim/study/loss_study.hpp"
-#include "vgpusim/study/loss_study_files.hpp"
-#include "vgpusim/study/study_files.hpp"
-#include "vgpusim/workload/kubernetes.hpp"
+#include "vgpufacade/study.hpp"
 #include "written.hpp"
 
 namespace vgpupython {

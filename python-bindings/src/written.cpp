@@ -3,8 +3,8 @@
 #include <nanobind/nanobind.h>
 
 #include "errors.hpp"
+#include "vgpufacade/study.hpp"
 #include "vgpuformats/files.hpp"
-#include "vgpusim/study/stale.hpp"
 
 namespace vgpupython {
 

@@ -84,6 +84,7 @@ HOLDS = {
     "tests/cli/compare_test.py": ["vgpufacade/compare"],
     "tests/cli/run_test.py": ["vgpufacade/words"],
     "python-bindings/tests/test_solver.py": ["vgpufacade/solver"],
+    "python-bindings/tests/test_study.py": ["vgpufacade/study"],
     "tests/unit/facade/simulate_test.cpp": ["vgpufacade/columns", "vgpufacade/core_names", "vgpufacade/option_table"],
     "tests/unit/formats/column_table_test.cpp": ["vgpuformats/list_content"],
     "tests/cli/explain_test.py": ["explain/words", "kube/annotations", "kube/cluster_objects", "vgpufacade/explain"],
