@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 import vgpualloc as vg
 from own_policies import Packed
 
@@ -43,6 +44,7 @@ def test_a_cell_that_is_not_whole_is_run_again(quickstart, tmp_path):
 
 
 def test_every_key_is_part_of_the_address(quickstart, tmp_path):
+    pytest.importorskip("highsbox")
     options = [{}, {"policy": "best_fit"}, {"tune": 1.1}, {"mode": "exclusive"}, {"departures": True}, {"offered_load": 1.0, "departures": True},
                {"policy": Keyed()}, {"policy": vg.weighted((0.5, Keyed()), (0.5, "fgd"))}, {"policy": "fgd", "device_policy": Keyed()},
                {"pods": quickstart["pods"].read_bytes() + b"one-more,1000,1000,0,0,,LS,Running,0,1,0\n"}, {"bound": True},

@@ -77,6 +77,7 @@ def test_a_study_of_a_scenario_is_that_of_the_command(quickstart, lists, vgpusim
 
 
 def test_prices_are_among_the_inputs(quickstart, lists, vgpusim, tmp_path):
+    pytest.importorskip("highsbox")
     vg.simulate(**quickstart, policy="dual_price").write(tmp_path / "priced")
     prices = str(tmp_path / "priced" / "prices.json")
     vg.sweep({"policy": ["dual_price"], "seed": range(2)}, nodes=str(quickstart["nodes"]), pods=lists[0],

@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
 import vgpualloc as vg
 from own_policies import Gang, Packed
 
@@ -106,27 +107,19 @@ def two_on_one_cluster(seconds, policy=None):
     return rounds, failures
 
 
-def takes_objects():
-    """Whether a cluster takes a policy that is an object."""
-    try:
-        vg.Cluster.read(**vg.example("cluster"), policy=Packed())
-    except TypeError:
-        return False
-    return True
-
-
 def test_small_simulations_leave_no_memory():
     assert growth_kib(300) < 4096
 
 
 def test_sixteen_threads_simulate_as_one(quickstart):
+    pytest.importorskip("highsbox")  # for the prices of dual_price
     alone, together, ticks = sixteen_at_once(**quickstart)
     assert together == alone and len(set(alone)) == 16
     assert ticks > 5
 
 
 def test_two_threads_share_a_cluster():
-    rounds, failures = two_on_one_cluster(0.7, Packed() if takes_objects() else None)
+    rounds, failures = two_on_one_cluster(0.7, Packed())
     assert not failures and min(rounds) > 0
 
 
@@ -135,7 +128,7 @@ def main():
     print(f"{simulations} simulations: {growth_kib(simulations)} KiB more after a tenth of them")
     alone, together, ticks = sixteen_at_once(**vg.example("quickstart"))
     print(f"sixteen threads: {sum(map(bytes.__eq__, alone, together))} of 16 alike, {ticks} ticks of another thread")
-    outcome = two_on_one_cluster(seconds, Packed() if takes_objects() else None)
+    outcome = two_on_one_cluster(seconds, Packed())
     print(f"two threads on a cluster, {seconds} s: rounds and failures {outcome}")
 
 
