@@ -1,6 +1,7 @@
 // The names of a list of millions of rows, each of which may stand in it once.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -14,6 +15,11 @@ namespace vgputraces {
 /// Open addressing, as a node per name costs half the time of reading the list. The texts have to stay where they are.
 class name_set {
 public:
+    /// Makes room for so many names in one go.
+    void reserve(std::size_t names) {
+        if (2 * (names + 1) > slots_.size()) resize(std::bit_ceil(2 * (names + 1)));
+    }
+
     [[nodiscard]] bool contains(std::string_view name) const {
         return !slots_.empty() && slots_[slot_of(name, vgpualloc::hash_text(name))].name.data() != nullptr;
     }
@@ -47,8 +53,11 @@ private:
 
     void grow() {
         constexpr std::size_t first_size = 1024;
-        const std::vector<entry> before =
-            std::exchange(slots_, std::vector<entry>(slots_.empty() ? first_size : 2 * slots_.size()));
+        resize(slots_.empty() ? first_size : 2 * slots_.size());
+    }
+
+    void resize(std::size_t size) {
+        const std::vector<entry> before = std::exchange(slots_, std::vector<entry>(size));
         for (const entry& old : before) {
             if (old.name.data() != nullptr) slots_[slot_of(old.name, old.hash)] = old;
         }

@@ -57,6 +57,8 @@ expected<std::optional<ticks>> seconds(const csv_reader& csv, std::size_t column
 /// Names must be given, unique, and free of control characters, which would break the lines of output files.
 class name_check {
 public:
+    explicit name_check(std::size_t rows) { seen_.reserve(rows); }
+
     expected<void> check(const csv_reader& csv, std::size_t column) {
         const std::string_view name = csv.field(column);
         if (name.empty()) return unexpected(csv.field_error(column, error_code::missing, "missing; expected a name"));
@@ -175,12 +177,22 @@ void append_seconds(std::string& out, const std::optional<ticks>& time) {
     if (time) append(out, time->count() / ticks_per_second.count());
 }
 
-/// What read() makes of each row that is left; no name stands in two of them.
+/// How many rows to make room for. A text of empty lines is no reason for more than that.
+std::size_t rows_of(const list_content& content) {
+    if (content.table != nullptr) return content.table->rows();
+    constexpr std::ptrdiff_t rows_max = 1 << 21;
+    constexpr std::size_t bytes_min = 10; // "a,0,0,0,0" and its end
+    const std::ptrdiff_t lines = std::min(rows_max, std::ranges::count(content.text, '\n'));
+    return std::min(static_cast<std::size_t>(lines), content.text.size() / bytes_min);
+}
+
+/// What read() makes of each row that is left, of about so many; no name stands in two of them.
 template <class Row, class Read>
-expected<void> read_named_rows(csv_reader& csv, std::string_view what, std::size_t name_column,
+expected<void> read_named_rows(csv_reader& csv, std::size_t about, std::string_view what, std::size_t name_column,
                                const row_options& options, skipped_rows& skipped, std::vector<Row>& rows,
                                const Read& read) {
-    name_check names;
+    name_check names{about};
+    rows.reserve(about);
     return read_rows(csv, what, options, skipped, rows, [&](std::int64_t) -> expected<Row> {
         if (const auto named = names.check(csv, name_column); !named) return unexpected(named.error());
         auto row = read();
@@ -201,8 +213,8 @@ expected<std::vector<openb_node>> read_openb_nodes(const list_content& content, 
     }
     std::vector<openb_node> nodes;
     skipped_rows none;
-    const auto read =
-        read_named_rows(*csv, "node", columns[0], {}, none, nodes, [&] { return read_node(*csv, columns); });
+    const auto read = read_named_rows(*csv, rows_of(content), "node", columns[0], {}, none, nodes,
+                                      [&] { return read_node(*csv, columns); });
     if (!read) return unexpected(read.error());
     return nodes;
 }
@@ -221,8 +233,8 @@ expected<openb_pod_list> read_openb_pods(const list_content& content, const std:
     columns.creation_time = csv->column("creation_time");
     columns.deletion_time = csv->column("deletion_time");
     openb_pod_list list;
-    const auto read = read_named_rows(*csv, "pod", columns.required[0], options, list.skipped, list.pods,
-                                      [&] { return read_pod(*csv, columns); });
+    const auto read = read_named_rows(*csv, rows_of(content), "pod", columns.required[0], options, list.skipped,
+                                      list.pods, [&] { return read_pod(*csv, columns); });
     if (!read) return unexpected(read.error());
     return list;
 }
