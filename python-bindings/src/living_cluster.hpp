@@ -316,25 +316,19 @@ public:
 
     /// A list of objects as one snapshot, which every command reads.
     [[nodiscard]] nb::bytes snapshot(nb::bytes objects, bool nameless) const {
-        const auto documents =
-            value_or_raise(vgpuops::snapshots::cluster_documents({objects.c_str(), objects.size()}, "snapshot"));
-        const auto& dialects = live_->view().dialects();
-        auto list = vgpuops::snapshots::normalised(documents, dialects);
+        auto list = normalised(objects);
         if (nameless) {
             const auto manifests = value_or_raise(vgpuops::snapshots::manifests_of(list, "snapshot"));
-            list = vgpuops::snapshots::anonymised(list, value_or_raise(kube::make_snapshot(manifests, dialects)));
+            const auto state = value_or_raise(kube::make_snapshot(manifests, live_->view().dialects()));
+            list = vgpuops::snapshots::anonymised(list, state);
         }
         return bytes_of(vgpuops::snapshots::file_text(list));
     }
 
     /// Whether the ledger counts what the annotations of objects say, as `vgpusim snapshot --json` prints it.
     [[nodiscard]] nb::bytes audit(nb::bytes objects) const {
-        const auto documents =
-            value_or_raise(vgpuops::snapshots::cluster_documents({objects.c_str(), objects.size()}, "cluster"));
-        const auto& dialects = live_->view().dialects();
-        const auto list = vgpuops::snapshots::normalised(documents, dialects);
-        const auto manifests = value_or_raise(vgpuops::snapshots::manifests_of(list, "cluster"));
-        const auto state = value_or_raise(kube::make_snapshot(manifests, dialects));
+        const auto manifests = value_or_raise(vgpuops::snapshots::manifests_of(normalised(objects), "snapshot"));
+        const auto state = value_or_raise(kube::make_snapshot(manifests, live_->view().dialects()));
         return bytes_of(vgpuops::snapshots::audit_json(vgpuops::snapshots::audit_of(manifests, state), state));
     }
 
@@ -364,6 +358,13 @@ public:
     }
 
 private:
+    /// A list of objects as a snapshot has them.
+    [[nodiscard]] vgpuformats::document normalised(const nb::bytes& objects) const {
+        const auto documents =
+            value_or_raise(vgpuops::snapshots::cluster_documents({objects.c_str(), objects.size()}, "snapshot"));
+        return vgpuops::snapshots::normalised(documents, live_->view().dialects());
+    }
+
     /// Why a pod does not fit on the candidates.
     [[nodiscard]] nb::object rejection_of(const std::string& uid, const nb::object& shown);
 

@@ -1,28 +1,17 @@
 """Policies in Python on a cluster: place, ask_node, explain and whatif."""
 
-import numpy as np
 import pytest
 import vgpualloc as vg
+from own_policies import Binpack
 
 KINDS = {"A100-40GB:hami_core:2": 2, "H100-80GB:hami_core:4": 1}
 HALF = vg.Pod(gpus=1, gpu_memory_mib=20480, gpu_cores=50, cpu_milli=4000)
 
 
-class Fullest(vg.Policy):
-    """binpack, by totals."""
-
-    def score(self, request, before, after):
-        total = after.used_milli + after.free_milli
-        return np.where(total == 0, 1.0, after.used_milli / np.maximum(total, 1))
-
-    def device_score(self, request, before, after):
-        return after.used_milli / 1000.0
-
-
 OPPOSITE = "weighted:binpack=-1"
 
 
-class Emptiest(Fullest):
+class Emptiest(Binpack):
     form = "rows"
 
     def score(self, request, before, after):
@@ -38,7 +27,7 @@ def places(cluster, count=12):
     return [(placed.node, placed.shares[0].device) for placed in placements if placed]
 
 
-@pytest.mark.parametrize("policy, alike", [(Fullest, "binpack"), (Emptiest, OPPOSITE)])
+@pytest.mark.parametrize("policy, alike", [(Binpack, "binpack"), (Emptiest, OPPOSITE)])
 def test_places_as_the_built_in_policy(policy, alike):
     assert places(vg.Cluster.of(KINDS, policy=policy())) == places(vg.Cluster.of(KINDS, policy=alike))
     weighted = vg.weighted((2.0, policy()))
@@ -46,7 +35,7 @@ def test_places_as_the_built_in_policy(policy, alike):
 
 
 def test_another_one_picks_the_device():
-    mixed = places(vg.Cluster.of(KINDS, policy=Fullest(), device_policy=OPPOSITE))
+    mixed = places(vg.Cluster.of(KINDS, policy=Binpack(), device_policy=OPPOSITE))
     assert mixed == places(vg.Cluster.of(KINDS, policy="binpack", device_policy=OPPOSITE))
     assert mixed == places(vg.Cluster.of(KINDS, policy="binpack", device_policy=Emptiest()))
     assert mixed != places(vg.Cluster.of(KINDS, policy="binpack"))
@@ -70,7 +59,7 @@ def test_the_policy_of_the_cluster_answers_questions(files):
 
 
 def test_ask_node_says_what_place_gives():
-    cluster = vg.Cluster.of(KINDS, policy=Fullest())
+    cluster = vg.Cluster.of(KINDS, policy=Binpack())
     node = cluster.nodes["node"][0]
     cluster.upsert({**HALF.manifest(cluster.devices["dialect"][0], "waits"), "apiVersion": "v1"})
     score = cluster.ask_node("waits", node)["score"]
@@ -78,7 +67,7 @@ def test_ask_node_says_what_place_gives():
 
 
 def test_what_score_raises_comes_out_and_the_cluster_goes_on():
-    class Moody(Fullest):
+    class Moody(Binpack):
         is_angry = False
 
         def score(self, request, before, after):
@@ -88,7 +77,7 @@ def test_what_score_raises_comes_out_and_the_cluster_goes_on():
 
     policy = Moody()
     cluster = vg.Cluster.of(KINDS, policy=policy)
-    expected = places(vg.Cluster.of(KINDS, policy=Fullest()))
+    expected = places(vg.Cluster.of(KINDS, policy=Binpack()))
     first = cluster.place(HALF)
     policy.is_angry = True
     for ask in (lambda: cluster.place(vg.Pod(gpus=2)), lambda: cluster.explain(HALF.manifest("hami", "late")),
@@ -102,7 +91,7 @@ def test_what_score_raises_comes_out_and_the_cluster_goes_on():
 
 
 def test_a_policy_cannot_call_its_cluster():
-    class Calls(Fullest):
+    class Calls(Binpack):
         def score(self, request, before, after):
             cluster.place(HALF)
             return super().score(request, before, after)
@@ -115,7 +104,7 @@ def test_a_policy_cannot_call_its_cluster():
 
 
 def test_one_object_serves_one_run_at_a_time(quickstart):
-    class Asks(Fullest):
+    class Asks(Binpack):
         def score(self, request, before, after):
             cluster.place(HALF)
             return super().score(request, before, after)
@@ -127,7 +116,7 @@ def test_one_object_serves_one_run_at_a_time(quickstart):
 
 
 def test_hears_of_the_workload_and_of_every_pod(files):
-    class Hears(Fullest):
+    class Hears(Binpack):
         def __init__(self):
             self.typical, self.pods = [], []
 
@@ -146,7 +135,7 @@ def test_hears_of_the_workload_and_of_every_pod(files):
 
 
 def test_requests_are_read_for_the_nodes_that_there_are():
-    class Sees(Fullest):
+    class Sees(Binpack):
         def __init__(self):
             self.amounts = []
 
@@ -167,22 +156,22 @@ def test_requests_are_read_for_the_nodes_that_there_are():
 
 def test_what_is_no_policy_is_refused(files):
     with pytest.raises(TypeError, match="its class"):
-        vg.Cluster.read(**files, policy=Fullest)
+        vg.Cluster.read(**files, policy=Binpack)
     with pytest.raises(TypeError, match="expected a name or a Policy"):
         vg.Cluster.of(KINDS, policy=3)
     with pytest.raises(vg.InputError, match="a policy beside"):
-        vg.Cluster.of(KINDS, device_policy=Fullest())
+        vg.Cluster.of(KINDS, device_policy=Binpack())
     with pytest.raises(vg.InputError, match="draws nothing"):
-        vg.Cluster.of(KINDS, policy=Fullest(), device_policy="random")
+        vg.Cluster.of(KINDS, policy=Binpack(), device_policy="random")
     with pytest.raises(vg.InputError, match="unknown policy|one of"):
-        vg.Cluster.of(KINDS, policy=vg.weighted((0.5, Fullest()), (0.5, "nothing")))
+        vg.Cluster.of(KINDS, policy=vg.weighted((0.5, Binpack()), (0.5, "nothing")))
     cluster = vg.Cluster.of(KINDS)
     with pytest.raises(TypeError, match="its class"):
-        cluster.explain(HALF.manifest("hami", "late"), policy=Fullest)
+        cluster.explain(HALF.manifest("hami", "late"), policy=Binpack)
 
 
 def test_begin_may_raise():
-    class Refuses(Fullest):
+    class Refuses(Binpack):
         def begin(self, typical):
             raise LookupError("not here")
 

@@ -88,9 +88,11 @@ def seconds_to_end(call, moment):
 
     timer = threading.Timer(moment, interrupt)
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        call()
-        timer.cancel()  # it has ended before it was to be interrupted
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call()
+    finally:
+        timer.cancel()  # where it has ended before it was to be interrupted
     return time.perf_counter() - sent[0]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import vgpualloc as vg
-from own_policies import Gang
+from own_policies import Binpack, Gang
 
 
 class BestFit(vg.Policy):
@@ -40,17 +40,6 @@ class BalancedJit(vg.Policy):
     def score(request, before, after):
         cpu = 1 - after.cpu_free_milli / max(after.cpu_milli, 1)
         return -abs(cpu - after.used_milli / max(after.used_milli + after.free_milli, 1))
-
-
-class Binpack(vg.Policy):
-    """binpack, by totals: the fullest node, then the fullest device."""
-
-    def score(self, request, before, after):
-        total = after.used_milli + after.free_milli
-        return np.where(total == 0, 1.0, after.used_milli / np.maximum(total, 1))
-
-    def device_score(self, request, before, after):
-        return after.used_milli / 1000.0
 
 
 def decisions(result):

@@ -13,6 +13,7 @@ import vgpualloc as vg
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from own_policies import Packed
 
 TIMES = int(os.environ.get("VGPUALLOC_EXAMPLES", "1"))
 QUIETLY = settings(derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
@@ -89,13 +90,6 @@ pods = st.one_of(
     *(st.builds(manifest, st.lists(limits, min_size=1, max_size=1)) for limits in (mig_limits, whole_limits)),
     st.builds(vg.Pod, gpus=st.integers(0, 3), gpu_memory_mib=st.sampled_from((100, 9000, 20000)),
               gpu_cores=st.sampled_from((None, 5, 50)), cpu_milli=st.sampled_from((0, 500, 4000))))
-
-
-class Packed(vg.Policy):
-    """A policy in Python."""
-
-    def score(self, request, before, after):
-        return after.used_milli * 1.0
 
 
 def read(objects, policy):

@@ -12,12 +12,8 @@ import time
 
 import pytest
 import vgpualloc as vg
+from own_policies import Packed
 from test_bytes import assert_alike
-
-
-class Fullest(vg.Policy):
-    def score(self, request, before, after):
-        return after.used_milli * 1.0
 
 
 @pytest.mark.parametrize("options, baseline", [({"policy": "fgd"}, None),
@@ -37,7 +33,7 @@ def test_a_trace_is_that_of_the_command_line(quickstart, vgpusim, tmp_path, opti
 
 
 def test_runs_of_policies_in_python_have_traces(quickstart, tmp_path):
-    vg.simulate(**quickstart, policy=Fullest()).write(tmp_path, trace=True)
+    vg.simulate(**quickstart, policy=Packed()).write(tmp_path, trace=True)
     events = json.loads((tmp_path / "trace.json").read_bytes())["traceEvents"]
     assert sum(event["ph"] == "X" for event in events) > 100
     with pytest.raises(TypeError, match="trace"):

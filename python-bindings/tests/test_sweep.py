@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 import vgpualloc as vg
+from own_policies import Packed
 
 GRID = {"policy": ["fgd", "best_fit"], "seed": range(42, 46)}
 
@@ -117,10 +118,6 @@ def test_one_bar_counts_all_cells(quickstart, capsys):
 
 
 def test_policies_in_python_take_part(quickstart, tmp_path):
-    class Packed(vg.Policy):
-        def score(self, request, before, after):
-            return after.used_milli * 1.0
-
     class Keyed(Packed):
         key = "keyed-1"
 

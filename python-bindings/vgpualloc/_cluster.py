@@ -315,7 +315,7 @@ class Cluster(ClusterObjects):
         if name is not None:
             checked_name(name)
         new = pod._new.get(self._spoken or "") or pod._as_new(self._dialect())
-        if self._are_policies_own:
+        if self._are_policies_own:  # asking where there are none would cost a third of the call
             with self._asking(self._policies):
                 outcome = self._live.place_new(new, name, node, time_ns())
         else:
@@ -333,10 +333,7 @@ class Cluster(ClusterObjects):
         del self._objects[pod_key(full_name)]
 
     def _decide(self, uid: str, shown: str, node: str | None) -> Placement | Rejection:
-        if self._are_policies_own:
-            with self._asking(self._policies):
-                outcome = self._live.place(uid, shown, node, time_ns())
-        else:
+        with self._asking(self._policies):
             outcome = self._live.place(uid, shown, node, time_ns())
         if type(outcome) is Placement:
             self._note(lambda: self._take_back(uid, None))
