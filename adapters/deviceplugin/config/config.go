@@ -2,6 +2,11 @@
 // volcano-vgpu-device-config, and what volcano-vgpu-node-config says of this node. docs/deploy/device-plugin.md has every key.
 package config
 
+import (
+	"slices"
+	"strings"
+)
+
 // Mode is how a card is shared.
 type Mode string
 
@@ -31,26 +36,40 @@ type Geometries struct {
 	Groups []Geometry
 }
 
-// Resources are the names under which pods ask, as Kubernetes writes them.
+// Resources are the names under which pods ask, as Kubernetes writes them. An empty one is not offered.
 type Resources struct{ Number, Memory, Cores string }
+
+// Schedulers are those that the cards are registered for.
+type Schedulers struct{ Volcano, HAMi bool }
 
 // Card is what holds for one card.
 type Card struct {
 	Mode          Mode
 	SplitCount    int     // pods at most, at least 1
 	MemoryFactor  int     // MiB of one unit of Resources.Memory, at least 1
-	MemoryScaling float64 // more than 1: memory is promised more than once
+	MemoryScaling float64 // more than 1: memory is promised more than once; 1 where scaling is not applied
 	CoreScaling   float64
 	IsFiltered    bool // it is not for pods
 }
 
 // Config is all of it, checked.
 type Config struct {
-	Node       string // its name
-	Resources  Resources
-	Geometries []Geometries
-	Flags      Flags
-	cards      func(index int, uuid string) Card
+	Node         string    // its name
+	Resources    Resources // Volcano's
+	HAMiResource string    // the count resource of HAMi; empty unless Schedulers.HAMi
+	Schedulers   Schedulers
+	Geometries   []Geometries
+	Flags        Flags
+	// Warnings are what was read and is not as its writer may believe: keys without effect, a node file that was left out.
+	Warnings []string
+	cards    func(index int, uuid string) Card
+}
+
+// New is a configuration for tests of other packages.
+func New(node string, flags Flags, resources Resources, geometries []Geometries, cards func(index int, uuid string) Card) *Config {
+	flags.Node = node
+	return &Config{Node: node, Flags: flags, Resources: resources, Geometries: geometries, Schedulers: Schedulers{Volcano: true},
+		cards: cards}
 }
 
 // Card is what holds for the card with this index and uuid: the cluster's values, over them the command line's, over them the
@@ -59,5 +78,11 @@ func (c *Config) Card(index int, uuid string) Card { return c.cards(index, uuid)
 
 // GeometriesOf are those of a model, named as NVML does; the first list that has it counts. Nil: none has.
 func (c *Config) GeometriesOf(model string) *Geometries {
-	panic("not written yet")
+	position := slices.IndexFunc(c.Geometries, func(list Geometries) bool {
+		return slices.ContainsFunc(list.Models, func(part string) bool { return part != "" && strings.Contains(model, part) })
+	})
+	if position < 0 {
+		return nil
+	}
+	return &c.Geometries[position]
 }
