@@ -1,0 +1,172 @@
+// Package allocate answers the kubelet's Allocate: it finds the container that the kubelet prepares, says what the container gets,
+// and writes into the pod's annotations that it has been served.
+//
+// The pod of a call is a pending one of this node in phase allocating whose next container has as many entries as the kubelet sends
+// device ids. Where several are, the one whose cards are those of the ids comes first, then the one that was assigned first. A
+// container is claimed by one call at a time. One conditional write erases a container's entries and, with the last container,
+// ends the phase; a pod that has changed meanwhile is read again. So a container is served once, whatever the cache of pods missed.
+package allocate
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"vgpualloc.example/adapters/deviceplugin/config"
+	"vgpualloc.example/adapters/deviceplugin/hardware"
+)
+
+// What Allocate refuses as volcano-vgpu-device-plugin does, word for word.
+var (
+	ErrNoPod     = errors.New("cannot get valid pod")      // no pod fits the call
+	ErrNotEqual  = errors.New("device number not matched") // entries of other vendors, or fewer than the pod's spec requests
+	ErrNoDevices = errors.New("device request not found")  // no entry is of this vendor
+)
+
+// Instances finds the MIG device of an assignment and makes it where it is not there yet.
+type Instances interface {
+	// Instance is the MIG device at a position of a geometry. A geometry without instances has a profile's name as its group, and
+	// position is then the start of that profile in memory slices.
+	Instance(ctx context.Context, gpuUUID string, geometry config.Geometry, position int) (migUUID string, err error)
+}
+
+// Options are what an Allocator works with.
+type Options struct {
+	Config    *config.Config
+	GPUs      func() ([]hardware.GPU, error) // of this machine, filtered ones too
+	Client    kubernetes.Interface
+	Root      string               // before every path that is touched on this machine; empty in production
+	Instances Instances            // nil: no card can be cut
+	Events    record.EventRecorder // nil: reasons reach the log and the kubelet alone
+	Now       func() time.Time     // nil: time.Now
+	Random    io.Reader            // of names that must not be guessed; nil: crypto/rand
+	// Assigned says what the kubelet has already handed out; it is asked where several containers fit a call. Nil: nobody knows.
+	// Checkpoint reads the kubelet's file.
+	Assigned func() (Holds, error)
+	Retry    time.Duration // between writes that the API server refused; 0: 1 s
+}
+
+// Holds says whether the kubelet has given a container devices of a resource.
+type Holds func(podUID, container, resource string) bool
+
+// Allocator serves the kubelet's calls. Calls may come from any goroutine.
+type Allocator struct {
+	Options
+	pods   *table
+	failed *failures
+	synced atomic.Bool
+}
+
+// New prepares an Allocator. Run makes it follow the pods; without it each call lists the pods of the node.
+func New(options Options) *Allocator {
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.Random == nil {
+		options.Random = rand.Reader
+	}
+	if options.Retry <= 0 {
+		options.Retry = time.Second
+	}
+	return &Allocator{
+		Options: options,
+		pods:    newTable(options.Config.Node, map[*dialect]string{volcano: options.Config.Resources.Number, hami: options.Config.HAMiResource}),
+		failed:  newFailures(),
+	}
+}
+
+// attempts bounds how often a call chooses a pod: each one that fails has found that a pod has changed or gone.
+const attempts = 8
+
+// Allocate answers for one container and one resource. The resources of memory and cores only count, so their answer is empty. An
+// error has failed the pod, where one was found, and says why; its text is for people.
+func (a *Allocator) Allocate(ctx context.Context, resource string, ids []string) (*pluginapi.ContainerAllocateResponse, error) {
+	if !a.pods.serves(resource) {
+		return &pluginapi.ContainerAllocateResponse{}, nil
+	}
+	if len(ids) == 0 {
+		return nil, ErrNoPod
+	}
+	for range attempts {
+		claim, err := a.claim(ctx, resource, ids)
+		if err != nil {
+			return nil, err
+		}
+		response, err := a.serve(ctx, claim, ids)
+		a.pods.release(claim)
+		if !errors.Is(err, errChanged) {
+			return response, err
+		}
+		klog.V(2).InfoS("A pod changed while it was served; the call chooses again", "pod", klog.KObj(claim.pod), "reason", err)
+	}
+	return nil, ErrNoPod
+}
+
+// claim takes the container that a call is for. Right after a binding the cache may not have the pod: the API server is then asked.
+func (a *Allocator) claim(ctx context.Context, resource string, ids []string) (*claim, error) {
+	var holds Holds
+	if a.Assigned != nil && a.pods.isAmbiguous(resource, len(ids)) {
+		var err error
+		if holds, err = a.Assigned(); err != nil {
+			klog.ErrorS(err, "What the kubelet has handed out could not be read; pods are told apart without it")
+		}
+	}
+	if claim := a.pods.take(resource, ids, holds); claim != nil {
+		return claim, nil
+	}
+	if err := a.list(ctx); err != nil {
+		return nil, err
+	}
+	if claim := a.pods.take(resource, ids, holds); claim != nil {
+		return claim, nil
+	}
+	return nil, ErrNoPod
+}
+
+// serve answers for a claimed container, or fails its pod. errChanged: it was not this pod's turn any more. The folder on the machine
+// is made last: what the API server refuses leaves nothing behind.
+func (a *Allocator) serve(ctx context.Context, claim *claim, ids []string) (*pluginapi.ContainerAllocateResponse, error) {
+	var lock <-chan lockRead
+	if claim.mayEnd() {
+		lock = a.readLock(ctx, claim.dialect)
+	}
+	response, err := a.answer(ctx, claim, ids)
+	ended := false
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		ended, err = a.commit(context.WithoutCancel(ctx), claim)
+	}
+	if err == nil {
+		err = a.makeFolder(claim)
+	}
+	switch {
+	case errors.Is(err, errChanged) || err != nil && ctx.Err() != nil:
+		return nil, err
+	case err != nil:
+		a.fail(ctx, claim, err)
+		return nil, err
+	case ended:
+		a.releaseLock(ctx, claim.candidate, lock)
+	}
+	return response, nil
+}
+
+// path is where a path of the machine is for this process.
+func (a *Allocator) path(path string) string { return a.Root + path }
+
+// isThere says whether a path of the machine exists.
+func (a *Allocator) isThere(path string) bool {
+	_, err := os.Stat(a.path(path))
+	return err == nil
+}

@@ -1,0 +1,214 @@
+package allocate
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// errChanged is why a call chooses again: its pod is gone, or is not as it was.
+var errChanged = errors.New("the pod is not as it was")
+
+// table has the pods of the node that wait for devices, and which of their containers a call is at.
+type table struct {
+	node      string
+	resources map[*dialect]string // whose ids the kubelet sends for pods of a dialect; empty: none
+
+	mu     sync.Mutex
+	states map[types.UID]*podState // of all pods of the node
+}
+
+// podState is what is known of a pod.
+type podState struct {
+	version string     // the newest that was seen
+	waiting *candidate // nil: it does not wait
+	claimed map[string]bool
+	served  map[string]bool // init containers without a slot
+	doomed  bool            // it has failed, though its annotations do not say so yet
+}
+
+// claim is a container that a call is at.
+type claim struct {
+	*candidate
+	target
+	mountsFolder bool // its answer mounts the folder of its counters
+}
+
+// mayEnd says whether this container may be its pod's last.
+func (c *claim) mayEnd() bool { return c.slot >= 0 && c.slots.Erased(c.slot).Next(vendor) < 0 }
+
+func newTable(node string, resources map[*dialect]string) *table {
+	return &table{node: node, resources: resources, states: map[types.UID]*podState{}}
+}
+
+// serves says whether containers get devices by this resource.
+func (t *table) serves(resource string) bool {
+	for _, served := range t.resources {
+		if served == resource {
+			return resource != ""
+		}
+	}
+	return false
+}
+
+// put takes a version of a pod of the node, unless a newer one is known.
+func (t *table) put(pod *v1.Pod) {
+	if pod.Spec.NodeName != t.node {
+		return
+	}
+	waiting := t.readCandidate(pod)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	state := t.states[pod.UID]
+	switch {
+	case state == nil:
+		state = &podState{claimed: map[string]bool{}}
+		t.states[pod.UID] = state
+	case isOlder(pod.ResourceVersion, state.version):
+		return
+	}
+	state.version, state.waiting = pod.ResourceVersion, waiting
+	if waiting == nil {
+		state.doomed, state.served = false, nil
+	}
+}
+
+// remove forgets a pod that has gone.
+func (t *table) remove(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.states, uid)
+}
+
+// replace takes a list of all pods of the node: those that the list lacks have gone, unless they are newer than it.
+func (t *table) replace(pods []v1.Pod, version string) {
+	listed := map[types.UID]bool{}
+	for i := range pods {
+		listed[pods[i].UID] = true
+		t.put(&pods[i])
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for uid, state := range t.states {
+		if !listed[uid] && !isOlder(version, state.version) {
+			delete(t.states, uid)
+		}
+	}
+}
+
+// current is the newest version of a pod that waits; nil: it does not.
+func (t *table) current(uid types.UID) *candidate {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if state := t.states[uid]; state != nil {
+		return state.waiting
+	}
+	return nil
+}
+
+// isAmbiguous says whether more than one pod fits a call with so many ids.
+func (t *table) isAmbiguous(resource string, ids int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fitting := 0
+	for _, state := range t.states {
+		if next := state.next(resource); next != nil && next.count == ids {
+			fitting++
+		}
+	}
+	return fitting > 1
+}
+
+// next is the container of a pod that the kubelet prepares next with this resource; nil: none waits.
+func (s *podState) next(resource string) *target {
+	if s.waiting == nil || s.doomed || s.waiting.resource != resource {
+		return nil
+	}
+	for i := range s.waiting.targets {
+		if key := s.waiting.targets[i].key(); !s.claimed[key] && !s.served[key] {
+			return &s.waiting.targets[i]
+		}
+	}
+	return nil
+}
+
+// take claims the container that a call with these ids is for; nil: none fits.
+func (t *table) take(resource string, ids []string, holds Holds) *claim {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	best, next := t.choose(resource, ids, holds)
+	if best == nil {
+		return nil
+	}
+	best.claimed[next.key()] = true
+	return &claim{candidate: best.waiting, target: *next}
+}
+
+// choose is take without the claim; the lock is held.
+func (t *table) choose(resource string, ids []string, holds Holds) (best *podState, next *target) {
+	cards := make([]string, len(ids))
+	for i, id := range ids {
+		cards[i] = cardOf(id)
+	}
+	wanted := cardsOf(cards)
+	for _, state := range t.states {
+		waiting := state.next(resource)
+		if waiting == nil || waiting.count != len(ids) {
+			continue
+		}
+		if holds != nil && waiting.container != nil && holds(string(state.waiting.pod.UID), waiting.container.Name, resource) {
+			continue
+		}
+		switch {
+		case best == nil:
+		case (waiting.cards == wanted) != (next.cards == wanted):
+			if waiting.cards != wanted {
+				continue
+			}
+		case !state.waiting.before(best.waiting):
+			continue
+		}
+		best, next = state, waiting
+	}
+	return best, next
+}
+
+// release gives a claim back.
+func (t *table) release(claim *claim) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if state := t.states[claim.pod.UID]; state != nil {
+		delete(state.claimed, claim.key())
+	}
+}
+
+// serve notes that an init container without a slot has been served.
+func (t *table) serve(claim *claim) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if state := t.states[claim.pod.UID]; state != nil {
+		if state.served == nil {
+			state.served = map[string]bool{}
+		}
+		state.served[claim.key()] = true
+	}
+}
+
+// doom takes a pod out of the choice that has failed.
+func (t *table) doom(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if state := t.states[uid]; state != nil {
+		state.doomed = true
+	}
+}
+
+// isOlder compares resource versions; versions that are no numbers are never older.
+func isOlder(version, than string) bool {
+	mine, err := strconv.ParseUint(version, 10, 64)
+	other, otherErr := strconv.ParseUint(than, 10, 64)
+	return err == nil && otherErr == nil && mine < other
+}
