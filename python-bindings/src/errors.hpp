@@ -34,4 +34,10 @@ inline void done_or_raise(const vgpualloc::expected<void>& result) {
     if (!result) raise(result.error());
 }
 
+/// Adds a note to what Python has raised, where it is of a version that has notes.
+inline void add_note(const nb::python_error& raised, const std::string& note) {
+    const nb::object add = nb::getattr(raised.value(), "add_note", nb::none());
+    if (!add.is_none()) add(note);
+}
+
 } // namespace vgpupython

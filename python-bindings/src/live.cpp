@@ -72,6 +72,17 @@ void bind_live(nb::module_& module) {
         .def_rw("_live", &placed_pod::live, nb::arg().none())
         .def_rw("_shares", &placed_pod::shares)
         .def_rw("_annotations", &placed_pod::annotations);
+    nb::class_<python_side>(module, "PythonSide")
+        .def(
+            "__init__",
+            [](python_side* self, nb::object lock, nb::list trials, nb::dict uids, nb::dict objects, nb::dict placed,
+               nb::object pod_type, nb::object placement_type, nb::object rejection_type) {
+                new (self) python_side{std::move(lock),           std::move(trials),        std::move(uids),
+                                       std::move(objects),        std::move(placed),        std::move(pod_type),
+                                       std::move(placement_type), std::move(rejection_type)};
+            },
+            nb::arg("lock"), nb::arg("trials"), nb::arg("uids"), nb::arg("objects"), nb::arg("placed"),
+            nb::arg("pod_type"), nb::arg("placement_type"), nb::arg("rejection_type"));
     nb::class_<living_cluster>(module, "Live", nb::type_slots(live_slots))
         .def(nb::init<nb::object, nb::object, const std::string&, const std::string&, const std::string&>(),
              nb::arg("policy").none(), nb::arg("device_policy").none(), nb::arg("config"), nb::arg("catalog"),
@@ -81,8 +92,11 @@ void bind_live(nb::module_& module) {
         .def("remove_node", &living_cluster::remove_node, nb::arg("name"))
         .def("remove_pod", &living_cluster::remove_pod, nb::arg("uid"))
         .def("add_pod", &living_cluster::add_pod, nb::arg("like"), nb::arg("name"))
-        .def("report_to", &living_cluster::report_to, nb::arg("uids"), nb::arg("objects"), nb::arg("placed"),
-             nb::arg("placement_type"), nb::arg("rejection_type"))
+        .def("report_to", &living_cluster::report_to, nb::arg("side"))
+        .def_rw("spoken", &living_cluster::spoken, nb::arg().none())
+        .def_rw("is_as_read", &living_cluster::is_as_read)
+        .def("place_quickly", &living_cluster::place_quickly, nb::arg("pod").none(), nb::arg("name").none(),
+             nb::arg("node").none(), nb::arg("unix_ns"))
         .def("place_new", &living_cluster::place_new, nb::arg("object"), nb::arg("name").none(), nb::arg("node").none(),
              nb::arg("unix_ns"))
         .def("holding_of", &living_cluster::holding_of, nb::arg("uid"))

@@ -54,6 +54,20 @@ struct told_share {
     explaining::explained_part part;
 };
 
+/// What Python keeps of a cluster beside the ledger, and its classes.
+struct python_side {
+    nb::object lock;  ///< of the cluster, which one thread may take more than once
+    nb::list trials;  ///< those that are open
+    nb::dict uids;    ///< by "<namespace>/<name>"
+    nb::dict objects; ///< by kind, namespace and name
+    nb::dict placed;  ///< weak references to placements, by uid
+    nb::object pod_type;
+    nb::object placement_type;
+    nb::object rejection_type;
+    nb::object pod_kind = nb::str("Pod"); ///< parts of keys in `objects`
+    nb::object default_namespace = nb::str("default");
+};
+
 /// What a Placement is made of. Without `live` there is nothing more to read.
 struct placed_pod {
     nb::object pod;
@@ -117,19 +131,17 @@ public:
     /// Adds a pod of a template under a name; its uid is "<namespace>/<name>".
     std::string add_pod(vgpualloc::live_template& like, const std::string& name) { return live_->add_like(like, name); }
 
-    /// What Python knows of pods, which place() and place_new() keep up to date, and the classes of what they return.
-    struct python_side {
-        nb::dict uids;    ///< by "<namespace>/<name>"
-        nb::dict objects; ///< by kind, namespace and name
-        nb::dict placed;  ///< weak references to placements, by uid
-        nb::object placement_type;
-        nb::object rejection_type;
-    };
-    void report_to(nb::dict uids, nb::dict objects, nb::dict placed, nb::object placement_type,
-                   nb::object rejection_type) {
-        python_.emplace(python_side{std::move(uids), std::move(objects), std::move(placed), std::move(placement_type),
-                                    std::move(rejection_type)});
+    /// Placing keeps `side` up to date.
+    void report_to(const python_side& side) {
+        python_.emplace(side);
+        lock_ = side.lock.attr("acquire");
+        unlock_ = side.lock.attr("release");
     }
+
+    /// A call of place() with a Pod, without policies in Python and open trials: as place_new(), in one step. None: it
+    /// is no such call, and nothing has happened.
+    nb::object place_quickly(nb::handle pod, nb::object name, const std::optional<std::string>& only,
+                             std::int64_t unix_ns);
 
     /// Adds a pod like others, under a name or, for None, under the next one that is free, and places it as place()
     /// does. It is there only if it fits. `object` is what Python knows of it, a tuple whose third value is the
@@ -137,10 +149,12 @@ public:
     nb::object place_new(nb::tuple object, nb::object name, const std::optional<std::string>& only,
                          std::int64_t unix_ns);
 
+    nb::object spoken = nb::none(); ///< the dialect that a Pod is written in, where it was looked for
+    bool is_as_read = false;        ///< the objects are those of the inputs
+
     /// Places a waiting pod where the policy prefers, or on one node: a Placement, or a Rejection where it does not
     /// fit. `shown` is the pod's name in it, `unix_ns` when it is decided.
-    nb::object place(const std::string& uid, nb::object shown, const std::optional<std::string>& only,
-                     std::int64_t unix_ns);
+    nb::object place(nb::str uid, nb::object shown, const std::optional<std::string>& only, std::int64_t unix_ns);
 
     /// What a pod has is given back. False if it has nothing.
     bool release(const std::string& uid) {
@@ -343,6 +357,7 @@ public:
         see(policies_.node);
         see(policies_.device);
         if (python_) {
+            see(python_->trials);
             see(python_->uids);
             see(python_->objects);
             see(python_->placed);
@@ -365,6 +380,10 @@ private:
         return vgpuops::snapshots::normalised(documents, live_->view().dialects());
     }
 
+    /// As place(). `known_as` is the uid.
+    nb::object decide(const std::string& uid, nb::object known_as, nb::object shown,
+                      const std::optional<std::string>& only, std::int64_t unix_ns);
+
     /// Why a pod does not fit on the candidates.
     [[nodiscard]] nb::object rejection_of(const std::string& uid, const nb::object& shown);
 
@@ -376,10 +395,11 @@ private:
         done_or_raise(renewed);
     }
 
-    /// What Python has raised meanwhile.
-    void raise_pending() {
+    /// What Python has raised meanwhile; with a note that names the pod that is placed, if there is one.
+    void raise_pending(const nb::object& pod = {}) {
         if (!raised_) return;
         are_policies_due_ = true; // those that have failed answer no more
+        if (pod.is_valid()) add_note(*raised_, "placing pod " + std::string{nb::str(pod).c_str()});
         throw nb::python_error{*std::exchange(raised_, std::nullopt)};
     }
 
@@ -414,6 +434,8 @@ private:
     vgpualloc::hardware_catalog catalog_ = vgpualloc::built_in_catalog();
     std::vector<node_index> candidates_;
     std::optional<python_side> python_;
+    nb::object lock_; ///< methods of its lock
+    nb::object unlock_;
     std::int64_t number_ = 0; ///< of the next pod without a name
 };
 

@@ -341,8 +341,7 @@ double python_policy::call_compiled(bool of_device, std::size_t request, const s
 /// Ends the run. Has the GIL.
 void python_policy::fail(nb::python_error&& raised, const std::string& where) {
     has_failed_ = true;
-    const nb::object note = nb::getattr(raised.value(), "add_note", nb::none());
-    if (!note.is_none()) note("in " + where + ", decision " + std::to_string(decisions_));
+    add_note(raised, "in " + where + ", decision " + std::to_string(decisions_));
     fail_(std::move(raised));
 }
 

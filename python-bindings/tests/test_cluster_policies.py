@@ -85,6 +85,9 @@ def test_what_score_raises_comes_out_and_the_cluster_goes_on():
         with pytest.raises(ZeroDivisionError) as raised:
             ask()
         assert any("Moody.score" in note for note in getattr(raised.value, "__notes__", ["Moody.score"]))
+    with pytest.raises(ZeroDivisionError) as raised:
+        cluster.place(HALF, name="late")
+    assert getattr(raised.value, "__notes__", ["placing pod late"])[-1] == "placing pod late"
     assert len(cluster.pods) == 1
     policy.is_angry = False
     assert [(first.node, first.shares[0].device), *places(cluster, 11)] == expected

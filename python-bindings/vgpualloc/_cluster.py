@@ -12,7 +12,7 @@ from vgpualloc import _core
 from vgpualloc._cluster_objects import ClusterObjects
 from vgpualloc._errors import StateError, bad_value, whole_number
 from vgpualloc._inputs import Manifest, Manifests, manifest_bytes, named_input, named_objects
-from vgpualloc._policies import Policies, Policy, checked_pair, is_policy
+from vgpualloc._policies import Policies, Policy, checked_pair
 from vgpualloc._pods import RESOURCES, NewPod, Placement, Pod, Rejection, checked_name, key_of, pod_key
 from vgpualloc._trials import Trial
 from vgpualloc._turns import by_itself, check_turn, in_turn
@@ -46,7 +46,7 @@ class Cluster(ClusterObjects):
         raise TypeError("a Cluster is made by Cluster.read(), Cluster.of() or Cluster.from_table()")
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_lock":
+        if name in ("_lock", "_live"):
             raise StateError("this Cluster was not made by Cluster.read()", code="state")
         raise AttributeError(f"Cluster has no attribute {name!r}")
 
@@ -94,7 +94,7 @@ class Cluster(ClusterObjects):
         for name in names:  # a call each, so it gets what it reads and not the rest
             for text in _core.documents(name, [(name, contents[name])] if name in contents else []):
                 cluster._add(json.loads(text))
-        cluster._is_as_read = True
+        cluster._live.is_as_read = True
         with cluster._asking(cluster._policies):
             cluster._live.learn()
         return cluster
@@ -206,18 +206,16 @@ class Cluster(ClusterObjects):
 
     def _begin(self, policies: Policies, contents: Mapping[str, bytes]) -> None:
         self._policies = policies
-        self._are_policies_own = any(map(is_policy, policies))
         self._is_deciding = False
-        self._objects, self._uids, self._placed = {}, {}, {}
+        self._objects, self._uids, self._placed, self._trials = {}, {}, {}, []
         with self._asking(policies):
             self._live = _core.Live(*policies, *(contents[key].decode() for key in ("config", "catalog", "scheduler_config")))
-        self._live.report_to(self._uids, self._objects, self._placed, Placement, Rejection)
+        self._live.report_to(_core.PythonSide(
+            lock=self._lock, trials=self._trials, uids=self._uids, objects=self._objects, placed=self._placed,
+            pod_type=Pod, placement_type=Placement, rejection_type=Rejection))
         self._undo = []
-        self._trials = []
         self._due = []
         self._services = {}
-        self._spoken = None
-        self._is_as_read = False
 
     def remove_node(self, name: str) -> None:
         """Takes a node away. Its pods go with it.
@@ -280,6 +278,10 @@ class Cluster(ClusterObjects):
         >>> placed.pod, placed.node
         ('pod-0', 'core-0')
         """
+        outcome = self._live.place_quickly(pod, name, node, time_ns())
+        return self._place_in_turn(pod, name, node) if outcome is None else outcome
+
+    def _place_in_turn(self, pod: str | Pod | Mapping[str, Any], name: str | None, node: str | None) -> Placement | Rejection:
         with self._lock:
             if self._is_deciding or self._trials:
                 check_turn(self)
@@ -314,17 +316,11 @@ class Cluster(ClusterObjects):
     def _place_new(self, pod: Pod, name: str | None, node: str | None) -> Placement | Rejection:
         if name is not None:
             checked_name(name)
-        new = pod._new.get(self._spoken or "") or pod._as_new(self._dialect())
-        if self._are_policies_own:  # asking where there are none would cost a third of the call
-            with self._asking(self._policies):
-                outcome = self._live.place_new(new, name, node, time_ns())
-        else:
-            outcome = self._live.place_new(new, name, node, time_ns())
+        with self._asking(self._policies):
+            outcome = self._live.place_new(pod._as_new(self._dialect()), name, node, time_ns())
         if type(outcome) is Placement:
-            self._is_as_read = False
-            if self._trials:
-                uid = outcome._uid
-                self._undo.append(lambda: self._take_back(uid, self._forget))
+            uid = outcome._uid
+            self._note(lambda: self._take_back(uid, self._forget))
         return outcome
 
     def _forget(self, full_name: str) -> None:
@@ -413,10 +409,10 @@ class Cluster(ClusterObjects):
         self._note(again)
 
     def _dialect(self) -> str:
-        if self._spoken is None:
+        if self._live.spoken is None:
             dialects = self._live.dialects()
-            self._spoken = next((dialect for dialect in dialects if dialect in RESOURCES), (*dialects, "hami")[0])
-        return self._spoken
+            self._live.spoken = next((dialect for dialect in dialects if dialect in RESOURCES), (*dialects, "hami")[0])
+        return self._live.spoken
 
     # ---- trials
 

@@ -22,7 +22,6 @@ class ClusterObjects(ClusterView):
     _undo: list[Callable[[], object]]
     _trials: list[Scope]  # open ones, the innermost last
     _due: list[tuple[str, _core.Holding]]  # what pods are to have again when its devices are there again
-    _spoken: str | None  # the dialect that a Pod is written in, where it was looked for
 
     def _add(self, document: dict[str, Any]) -> None:
         """An object as it is now."""
@@ -34,7 +33,7 @@ class ClusterObjects(ClusterView):
         self._live.upsert(json.dumps(document).encode())
         self._objects[key] = document
         if key[0] == "Node":
-            self._spoken = None
+            self._live.spoken = None
             set_services(self._live, key[2], self._services.get(key[2], {}))
         if key[0] == "Pod":
             self._uids[f"{key[1]}/{key[2]}"] = (document.get("metadata") or {}).get("uid") or f"{key[1]}/{key[2]}"
@@ -45,7 +44,7 @@ class ClusterObjects(ClusterView):
         kind, namespace, name = key
         services: dict[str, str] = {}
         if kind == "Node":
-            self._spoken = None
+            self._live.spoken = None
             services = self._services.pop(name, {})
             self._live.remove_node(name)
         elif kind == "Pod":
@@ -70,7 +69,7 @@ class ClusterObjects(ClusterView):
 
     def _note(self, inverse: Callable[[], object]) -> None:
         """Remembers how a change is undone, where a trial is open."""
-        self._is_as_read = False
+        self._live.is_as_read = False
         if self._trials:
             self._undo.append(inverse)
 

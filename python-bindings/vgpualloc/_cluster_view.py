@@ -32,7 +32,6 @@ class ClusterView:
     _live: _core.Live
     _options: list[tuple[str, str]]
     _inputs: list[Named]
-    _is_as_read: bool
     _objects: dict[Key, Any]  # a document each, or what one is made of
     _uids: dict[str, str]  # by "<namespace>/<name>"
     _services: dict[str, dict[str, str]]  # by node and uuid: what drain() and the like said of devices
@@ -212,7 +211,7 @@ class ClusterView:
     def _ask(self, command: str, options: Iterable[tuple[str, str]], inputs: list[Named],
              policies: Policies = (None, None)) -> tuple[str, Any]:
         own, named = self._options, self._inputs
-        if not self._is_as_read:
+        if not self._live.is_as_read:
             own = [("cluster", "<snapshot>"), *(option for option in own if option[0] != "cluster")]
             named = [*named, ("<snapshot>", self.snapshot())]
         if command != "explain":

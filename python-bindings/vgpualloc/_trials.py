@@ -54,7 +54,7 @@ class Trial:
         cluster = self._cluster
         with cluster._lock:
             cluster.trial()  # raises where another thread's trial is open
-            cluster._trials.append(Scope(weakref.ref(self), threading.get_ident(), len(cluster._undo), cluster._is_as_read))
+            cluster._trials.append(Scope(weakref.ref(self), threading.get_ident(), len(cluster._undo), cluster._live.is_as_read))
             self._state = "open"
         return self
 
@@ -103,15 +103,16 @@ def undo_abandoned(cluster: Cluster) -> None:
 def _undo(cluster: Cluster, scope: Scope) -> None:
     inverses = cluster._undo[scope.first:]
     del cluster._undo[scope.first:]
-    trials, cluster._trials = cluster._trials, []  # undoing is not noted
+    outer = cluster._trials[:]
+    cluster._trials.clear()  # undoing is not noted
     try:
         for inverse in reversed(inverses):
             inverse()
         due = [entry for entry in cluster._due if not cluster._live.give_again(*entry)]
-        cluster._due = due if trials else []
+        cluster._due = due if outer else []
     finally:
-        cluster._trials = trials
-    cluster._is_as_read = scope.was_as_read
+        cluster._trials.extend(outer)
+    cluster._live.is_as_read = scope.was_as_read
 
 
 def with_service(document: dict[str, Any], service: str) -> dict[str, Any]:

@@ -12,9 +12,13 @@ document share_json(const live_share& share) {
                           {"namespace", share.ns},
                           {"pod", share.pod},
                           {"container", share.container},
-                          {"memory_mib", share.memory.count()},
-                          {"cores", share.cores},
-                          {"part", share.part},
+                          {"kind", share.part.kind},
+                          {"name", share.part.name},
+                          {"group", share.part.group},
+                          {"start", share.part.start},
+                          {"memory_mib", share.part.memory.count()},
+                          {"cores", share.part.cores},
+                          {"part", share.part.words},
                           {"reserved", share.reserved}});
 }
 

@@ -41,7 +41,8 @@ TEST(live_figures, say_what_pods_have_of_devices) {
     ASSERT_EQ(device.shares.size(), 1U);
     EXPECT_EQ(device.shares[0].uid, "ns/r");
     EXPECT_EQ(device.shares[0].container, "main");
-    EXPECT_EQ(device.shares[0].memory, mib{4096});
+    EXPECT_EQ(device.shares[0].part.memory, mib{4096});
+    EXPECT_EQ(device.shares[0].part.kind, "slice");
     EXPECT_FALSE(device.shares[0].reserved);
     EXPECT_TRUE(figures.nodes[0].devices.at(0).shares.at(0).reserved);
 }

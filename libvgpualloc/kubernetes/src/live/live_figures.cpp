@@ -40,7 +40,7 @@ void add_shares(live_cluster& cluster, const std::string& uid, const booking& he
     const kube::snapshot_pod* const pod = cluster.pod_of(uid);
     for (const device_share& share : held.where.shares) {
         if (share.device.at() >= node.devices.size()) continue; // of a device that the node no longer names
-        const auto part =
+        auto part =
             explaining::describe_part(cluster.book().nodes().spec_of(held.where.node, share.device), share.part);
         const bool named = share.container < pod->container_names.size();
         node.devices[share.device.at()].shares.push_back(
@@ -48,9 +48,7 @@ void add_shares(live_cluster& cluster, const std::string& uid, const booking& he
              .ns = pod->ns,
              .pod = pod->name,
              .container = named ? pod->container_names[share.container] : std::string{},
-             .memory = part.memory,
-             .cores = part.cores,
-             .part = part.words,
+             .part = std::move(part),
              .reserved = !cluster.book().is_committed(held.owner)});
     }
 }

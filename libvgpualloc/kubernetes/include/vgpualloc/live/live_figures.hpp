@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vgpualloc/core/units.hpp"
+#include "vgpualloc/explain/answers.hpp"
 #include "vgpualloc/live/live_cluster.hpp"
 
 namespace vgpualloc {
@@ -17,10 +18,8 @@ struct live_share {
     std::string ns;
     std::string pod;       ///< its name
     std::string container; ///< its name; empty: the pod as a whole
-    mib memory;
-    std::int64_t cores = 0; ///< percent, or AI cores for NPUs
-    std::string part;       ///< in words: "slice 3000 MiB, 50 % of compute"
-    bool reserved = false;  ///< not bound yet
+    explaining::explained_part part;
+    bool reserved = false; ///< not bound yet
 };
 
 struct live_device {
