@@ -241,14 +241,13 @@ func (h *hardware) state() string {
 	return strings.Join(rows, " ")
 }
 
-// show notes the instances in a step's output if they have changed.
-func (h *hardware) show(s *step) {
+// show notes the instances in a step's output if they have changed, and after each set_busy.
+func (h *hardware) show(s *step, op string) {
 	state := h.state()
-	if state == h.shown {
+	if state == h.shown && op != "set_busy" {
 		return
 	}
 	h.shown = state
-	s.out.Mig = [][]any{}
 	for gpu := range h.gpus {
 		for _, made := range h.of(gpu) {
 			busy := 0.0

@@ -65,8 +65,9 @@ func firstDifference(recorded cases.Fields, prediction Prediction) string {
 		sorted = append(sorted, path)
 	}
 	sort.Strings(sorted)
+	places := cases.Places{}
 	for _, path := range sorted {
-		if recorded[path] != predicted[path] {
+		if !places.Same(recorded[path], predicted[path]) {
 			return path + ": recorded " + recorded[path] + ", predicted " + predicted[path]
 		}
 	}

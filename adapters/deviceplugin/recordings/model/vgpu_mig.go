@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sort"
@@ -10,19 +11,38 @@ import (
 	"vgpualloc.example/adapters/deviceplugin/recordings/cases"
 )
 
-// readPicture is what upstream knows of the cards' instances: the export of nvidia-mig-parted at the start. Where cards of several
-// models are in the machine the export has filters, which upstream does not understand: it knows nothing then.
+// readPicture is what upstream knows of the cards' instances: the export of nvidia-mig-parted at the start, which has one entry for
+// all cards that are cut alike. An entry of several that is for all cards of its models says "all" and has a filter, which upstream
+// does not understand: it knows nothing then.
 func (m *machine) readPicture() {
-	m.vgpu.picture = nil
-	for _, gpu := range m.in.GPUs {
-		if gpu.Name != m.in.GPUs[0].Name {
+	h := m.vgpu.hardware
+	m.vgpu.picture, m.vgpu.wanted = nil, slices.Clone(h.enabled)
+	entries := map[string][]int{}
+	for index := range m.in.GPUs {
+		text := fmt.Sprint(h.enabled[index], h.counts(index))
+		entries[text] = append(entries[text], index)
+	}
+	for _, entry := range entries {
+		if len(entries) > 1 && m.isAllOfItsModels(entry) {
+			m.mistake(29)
 			return
 		}
 	}
-	for gpu := range m.in.GPUs {
-		m.vgpu.picture = append(m.vgpu.picture, m.vgpu.hardware.counts(gpu))
+	for index := range m.in.GPUs {
+		m.vgpu.picture = append(m.vgpu.picture, h.counts(index))
 	}
-	m.vgpu.wanted = slices.Clone(m.vgpu.hardware.enabled)
+}
+
+// isAllOfItsModels says whether there is no other card of the models of some cards.
+func (m *machine) isAllOfItsModels(indexes []int) bool {
+	for _, index := range indexes {
+		for other := range m.in.GPUs {
+			if m.in.GPUs[other].Name == m.in.GPUs[index].Name && !slices.Contains(indexes, other) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // reference is "GPU-…[group-position]".
@@ -40,14 +60,13 @@ func readReference(text string) reference {
 		return reference{uuid: text}
 	}
 	result := reference{uuid: uuid, position: -1, inParts: true}
-	inside, _, _ := strings.Cut(rest, "]")
+	inside, _, isClosed := strings.Cut(rest, "]")
 	group, position, ok := strings.Cut(inside, "-")
-	if !ok {
+	if !ok || !isClosed {
 		return result
 	}
-	result.group = strings.TrimSpace(group)
 	if number, err := strconv.Atoi(strings.TrimSpace(position)); err == nil {
-		result.position = number
+		result.group, result.position = strings.TrimSpace(group), number
 	}
 	return result
 }
@@ -95,7 +114,7 @@ func (m *machine) migDevices(s *step, texts []string) ([]string, bool) {
 			}
 		}
 		name := ""
-		if found := m.vgpu.hardware.handle(index, ref.position); found != nil && m.vgpu.hardware.enabled[index] {
+		if found := m.vgpu.hardware.handle(index, ref.position); group != nil && found != nil && m.vgpu.hardware.enabled[index] {
 			name = found.name()
 		}
 		result = append(result, name)
@@ -113,13 +132,6 @@ func (m *machine) apply() bool {
 	h.process()
 	if m.toolFails("apply") {
 		return false
-	}
-	for index := range m.vgpu.picture {
-		for name := range m.vgpu.picture[index] {
-			if m.vgpu.wanted[index] && h.kindByName(index, name) == nil {
-				return false
-			}
-		}
 	}
 	if !slices.Equal(m.vgpu.wanted, h.enabled) {
 		for index, on := range m.vgpu.wanted {
@@ -148,7 +160,9 @@ func (m *machine) build(index int, counts map[string]int) bool {
 	var wanted []*kind
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		for range counts[name] {
-			wanted = append(wanted, h.kindByName(index, name))
+			if known := h.kindByName(index, name); known != nil { // others it leaves out without a word
+				wanted = append(wanted, known)
+			}
 		}
 	}
 	sort.SliceStable(wanted, func(i, j int) bool { return wanted[i].compute > wanted[j].compute })

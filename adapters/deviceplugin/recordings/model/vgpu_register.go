@@ -396,6 +396,9 @@ func (m *machine) vgpuCase() cases.Output {
 		return result
 	}
 	for i := range m.in.Steps {
+		if first.exit != nil && m.upstream {
+			break // nothing is recorded after it
+		}
 		result.Steps = append(result.Steps, m.vgpuStep(&m.in.Steps[i]))
 	}
 	result.Trim()
@@ -427,6 +430,6 @@ func (m *machine) vgpuStep(of *cases.Step) cases.StepOutput {
 	case "rpc":
 		s.out.Options, s.out.Preferred, s.out.PreStart = "get_preferred_allocation_available:true err=<nil>", " err=<nil>", " err=<nil>"
 	}
-	m.vgpu.hardware.show(s)
+	m.vgpu.hardware.show(s, of.Op)
 	return s.end()
 }
