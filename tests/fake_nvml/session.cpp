@@ -1,0 +1,190 @@
+#include "session.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+namespace fake_nvml {
+
+namespace {
+
+/// One call of the two that make GPU instances stands for both.
+[[nodiscard]] bool names(std::string_view planned, std::string_view call) noexcept {
+    if (planned == call) return true;
+    return planned == "nvmlDeviceCreateGpuInstance" && call == "nvmlDeviceCreateGpuInstanceWithPlacement";
+}
+
+void report(const std::string& failure) { std::fprintf(stderr, "fake NVML: %s\n", failure.c_str()); }
+
+[[nodiscard]] session::begun ended(result code) { return {.host = nullptr, .code = code, .carried_out = false}; }
+
+} // namespace
+
+std::optional<fault> fault_counter::meet(const std::vector<fault>& faults, std::string_view call,
+                                         std::string_view uuid) {
+    follow(faults);
+    for (entry& counted : counted_) {
+        const fault& planned = counted.planned;
+        if (!names(planned.call, call) || (!planned.gpu_uuid.empty() && planned.gpu_uuid != uuid)) continue;
+        const std::int64_t number = counted.calls++;
+        if (number < planned.after_calls) continue;
+        if (planned.times > 0 && number >= planned.after_calls + planned.times) continue;
+        return planned;
+    }
+    return std::nullopt;
+}
+
+/// Faults keep their counts while they stay in the file, whatever comes and goes beside them.
+void fault_counter::follow(const std::vector<fault>& faults) {
+    std::vector<entry> next;
+    for (const fault& planned : faults) {
+        const auto counted = std::ranges::find(counted_, planned, &entry::planned);
+        if (counted == counted_.end()) {
+            next.push_back({planned});
+        } else {
+            next.push_back(*counted);
+            counted_.erase(counted);
+        }
+    }
+    counted_ = std::move(next);
+}
+
+session& session::of_process() {
+    static session* only = new session; // never destroyed: other threads may still call while the process ends
+    return *only;
+}
+
+result session::start(std::string_view call) {
+    {
+        const std::scoped_lock guard{mutex_};
+        if (started_ == 0) {
+            const char* path = std::getenv("VGPUALLOC_FAKE_NVML");
+            if (path == nullptr || *path == '\0') return result::driver_not_loaded;
+            store_.emplace(path);
+            faults_.forget();
+            sets_.clear();
+        }
+        ++started_;
+    }
+    const begun call_begun = begin(call, {});
+    if (!call_begun.carried_out) {
+        static_cast<void>(stop());
+        return call_begun.code;
+    }
+    end(call_begun);
+    return result::success;
+}
+
+result session::stop() {
+    const std::scoped_lock guard{mutex_};
+    if (started_ == 0) return result::uninitialized;
+    --started_;
+    return result::success;
+}
+
+vgpualloc::expected<std::shared_ptr<const machine>, result> session::current() {
+    if (started_ == 0) return vgpualloc::unexpected(result::uninitialized);
+    auto host = store_->current();
+    if (!host) {
+        report(host.error());
+        return vgpualloc::unexpected(result::unknown);
+    }
+    return *host;
+}
+
+session::begun session::begin(std::string_view call, std::string_view uuid) {
+    std::shared_ptr<const machine> host;
+    std::optional<fault> met;
+    {
+        const std::scoped_lock guard{mutex_};
+        auto now = current();
+        if (!now) return ended(now.error());
+        host = std::move(*now);
+        met = faults_.meet(host->faults, call, uuid);
+    }
+    if (!met) return {.host = std::move(host)};
+    if (met->delay_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds{met->delay_ms});
+    if (met->kill == kill_point::before) static_cast<void>(std::raise(SIGKILL));
+    return {.host = std::move(host),
+            .code = static_cast<result>(met->code),
+            .carried_out = met->code == 0,
+            .kill_after = met->kill == kill_point::after};
+}
+
+void session::end(const begun& call) {
+    if (call.kill_after) static_cast<void>(std::raise(SIGKILL));
+}
+
+result session::change(const std::function<store::outcome(machine&)>& change) {
+    std::optional<store> file;
+    {
+        const std::scoped_lock guard{mutex_};
+        if (started_ == 0) return result::uninitialized;
+        file.emplace(store_->path());
+    }
+    if (const auto done = file->change(change); !done) {
+        report(done.error());
+        return result::unknown;
+    }
+    return result::success;
+}
+
+const handle* session::handle_of(const handle& wanted) {
+    const std::scoped_lock guard{mutex_};
+    return &*handles_.insert(wanted).first;
+}
+
+const handle* session::known(const void* pointer) {
+    const std::scoped_lock guard{mutex_};
+    const auto found = std::ranges::find(handles_, pointer, [](const handle& given) -> const void* { return &given; });
+    return found == handles_.end() ? nullptr : &*found;
+}
+
+event_set* session::add_event_set() {
+    const std::scoped_lock guard{mutex_};
+    auto added = std::make_unique<event_set>();
+    if (const auto host = current(); host && !(*host)->replay_events) added->next = (*host)->events.size();
+    event_set* result = added.get();
+    sets_.emplace(result, std::move(added));
+    return result;
+}
+
+result session::free_event_set(const void* pointer) {
+    const std::scoped_lock guard{mutex_};
+    return sets_.erase(pointer) == 1 ? result::success : result::invalid_argument;
+}
+
+result session::watch(const void* set, const std::string& uuid, std::uint64_t types) {
+    const std::scoped_lock guard{mutex_};
+    const auto found = sets_.find(set);
+    if (found == sets_.end()) return result::invalid_argument;
+    found->second->types[uuid] |= types;
+    return result::success;
+}
+
+vgpualloc::expected<std::optional<event>, result> session::next_event(const void* set) {
+    const std::scoped_lock guard{mutex_};
+    const auto host = current();
+    if (!host) return vgpualloc::unexpected(host.error());
+    const auto found = sets_.find(set);
+    if (found == sets_.end()) return vgpualloc::unexpected(result::invalid_argument);
+    event_set& waiting = *found->second;
+    const machine& now = **host;
+    waiting.next = std::min(waiting.next, now.events.size());
+    while (waiting.next < now.events.size()) {
+        const event& reported = now.events[waiting.next++];
+        if (reported.gpu < 0) return reported;
+        if (static_cast<std::size_t>(reported.gpu) >= now.gpus.size()) continue;
+        const auto types = waiting.types.find(now.gpus[static_cast<std::size_t>(reported.gpu)].uuid);
+        if (types != waiting.types.end() && (types->second & reported.type) != 0) return reported;
+    }
+    for (const gpu& card : now.gpus) {
+        if (card.lost && waiting.types.contains(card.uuid)) return vgpualloc::unexpected(result::gpu_is_lost);
+    }
+    return std::optional<event>{};
+}
+
+} // namespace fake_nvml
