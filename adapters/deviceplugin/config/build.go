@@ -36,9 +36,6 @@ func Build(flags Flags, deviceConfigYAML, nodeFileJSON []byte) (*Config, error) 
 		return nil, err
 	}
 	built := &Config{Node: flags.Node, Schedulers: flags.Schedulers, Warnings: slices.Concat(flags.warnings, warnings, left)}
-	if flags.migStrategy != "" && flags.migStrategy != "none" {
-		built.warn("--mig-strategy %s has no effect, operatingmode decides", flags.migStrategy)
-	}
 	if built.Resources, err = device.resources(); err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func (f *Flags) takeFlags(flags *nvidiaFlags) error {
 	if plugin == nil {
 		plugin = &nvidiaPluginFlags{}
 	}
-	take(f, "mig-strategy", &f.migStrategy, flags.MigStrategy)
+	take(f, "mig-strategy", &f.MigStrategy, flags.MigStrategy)
 	take(f, "fail-on-init-error", &f.FailOnInitError, flags.FailOnInitError)
 	take(f, "driver-root", &f.DriverRoot, flags.DriverRoot)
 	take(f, "dev-root", &f.DevRoot, flags.DevRoot)

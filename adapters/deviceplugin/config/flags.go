@@ -15,10 +15,11 @@ import (
 
 // Flags are the command line and the environment.
 type Flags struct {
-	Node       string // this node's name: --node-name, else NODE_NAME
-	Kubeconfig string
-	ConfigFile string // --config-file: NVIDIA's own file
-	NodeFile   string // --node-config-file: where config.json is
+	Node        string // this node's name: --node-name, else NODE_NAME
+	Kubeconfig  string
+	MigStrategy string // "none", "single" or "mixed"
+	ConfigFile  string // --config-file: NVIDIA's own file
+	NodeFile    string // --node-config-file: where config.json is
 
 	DeviceListStrategies []string // of "envvar", "volume-mounts", "cdi-annotations", "cdi-cri"
 	DeviceIDStrategy     string   // "uuid" or "index"
@@ -48,8 +49,7 @@ type Flags struct {
 
 	said         map[string]bool // flags that the command line or the environment has
 	shared       []string        // resources that sharing of the file names
-	migStrategy  string
-	splitCount   *int // nil: not said
+	splitCount   *int            // nil: not said
 	memoryFactor *int
 	coreScaling  *float64
 	warnings     []string
@@ -106,7 +106,7 @@ func (r *reader) define() {
 		return pflag.NormalizedName(name)
 	})
 	f := &r.flags
-	set.StringVar(&f.migStrategy, "mig-strategy", "none", "none, single or mixed; read and without effect: a card's mode decides")
+	set.StringVar(&f.MigStrategy, "mig-strategy", "none", "cards with MIG on: none takes them as the others, single refuses to start with one, mixed leaves them out")
 	set.BoolVar(&f.FailOnInitError, "fail-on-init-error", true, "end when NVML cannot be initialised; false: try again for ever")
 	set.StringVar(&f.DriverRoot, "driver-root", "/", "the driver's root on the host")
 	set.StringVar(&f.DevRoot, "dev-root", "", "where the host's device nodes are; by default the driver's root")
@@ -257,8 +257,8 @@ func (r *reader) finish() (Flags, error) {
 
 // check is what holds whether a value came from the command line, the environment or --config-file.
 func (f *Flags) check() error {
-	if !slices.Contains([]string{"none", "single", "mixed"}, f.migStrategy) {
-		return fmt.Errorf("--mig-strategy %q: expected none, single or mixed", f.migStrategy)
+	if !slices.Contains([]string{"none", "single", "mixed"}, f.MigStrategy) {
+		return fmt.Errorf("--mig-strategy %q: expected none, single or mixed", f.MigStrategy)
 	}
 	if len(f.DeviceListStrategies) == 0 {
 		return errors.New("--device-list-strategy is empty: expected envvar, volume-mounts, cdi-annotations or cdi-cri")

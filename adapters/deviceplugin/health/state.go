@@ -1,0 +1,87 @@
+package health
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// state is what is kept over restarts of the plugin: cards on which an Xid was reported.
+type state struct {
+	Boot  string           `json:"boot"`
+	Cards map[string]*Card `json:"cards"`
+}
+
+func (m *Monitor) boot() string {
+	text, err := os.ReadFile(m.options.BootFile)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// load reads what an earlier process has kept. A machine that was started since has reset its cards.
+func (m *Monitor) load() {
+	if m.options.StateFile == "" {
+		return
+	}
+	text, err := os.ReadFile(m.options.StateFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	kept := state{}
+	if err == nil {
+		err = json.Unmarshal(text, &kept)
+	}
+	if err != nil {
+		m.options.Report("reading which cards are not healthy from "+m.options.StateFile, err)
+		return
+	}
+	if kept.Boot != m.boot() {
+		return
+	}
+	for uuid, card := range kept.Cards {
+		if card != nil {
+			m.sick[uuid] = card
+		}
+	}
+}
+
+// save keeps the state; m.mutex is held. Without cards there is no file.
+func (m *Monitor) save() {
+	if m.options.StateFile == "" {
+		return
+	}
+	kept := state{Boot: m.boot(), Cards: map[string]*Card{}}
+	for uuid, card := range m.sick {
+		if card.Xid != 0 {
+			kept.Cards[uuid] = card
+		}
+	}
+	if err := write(m.options.StateFile, kept); err != nil {
+		m.options.Report("writing which cards are not healthy to "+m.options.StateFile, err)
+	}
+}
+
+func write(path string, kept state) error {
+	if len(kept.Cards) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}

@@ -1,0 +1,89 @@
+// Package register tells schedulers of the cards of this node: it writes annotations of the Node, keeps them fresh, and takes them
+// away when the plugin ends.
+package register
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"vgpualloc.example/adapters/deviceplugin/config"
+)
+
+// Annotations of the Node.
+const (
+	VolcanoAnnotation   = "volcano.sh/node-vgpu-register"
+	HAMiAnnotation      = "hami.io/node-nvidia-register"
+	HandshakeAnnotation = "hami.io/node-handshake"
+)
+
+// Card is a card as schedulers see it.
+type Card struct {
+	UUID      string
+	Index     int    // of NVML
+	Name      string // as NVML reports it
+	NUMA      int    // 0: unknown
+	MemoryMiB int64  // of the whole card, not scaled
+	Healthy   bool
+	config.Card
+}
+
+// ScaledMiB is the memory that pods may be promised in all.
+func (c *Card) ScaledMiB() int64 {
+	if c.MemoryScaling == 1 {
+		return c.MemoryMiB
+	}
+	return int64(float64(c.MemoryMiB) * c.MemoryScaling)
+}
+
+// Units is that memory in units of the memory resource.
+func (c *Card) Units() int64 { return c.ScaledMiB() / int64(c.MemoryFactor) }
+
+// Cores is the compute that pods may be promised, in percent of the card.
+func (c *Card) Cores() int { return int(100 * c.CoreScaling) }
+
+func (c *Card) model() string { return "NVIDIA-" + c.Name }
+
+// Volcano is the value of VolcanoAnnotation: `uuid,split,memory,type,healthy,mode:` for each card, in the order given.
+func Volcano(cards []Card) string {
+	text := strings.Builder{}
+	for i := range cards {
+		card := &cards[i]
+		text.WriteString(strings.Join([]string{card.UUID, strconv.Itoa(card.SplitCount), strconv.FormatInt(card.Units(), 10),
+			card.model(), strconv.FormatBool(card.Healthy), string(card.Mode)}, ","))
+		text.WriteString(":")
+	}
+	return text.String()
+}
+
+// hamiCard is a record of HAMiAnnotation.
+type hamiCard struct {
+	ID      string      `json:"id"`
+	Index   int         `json:"index"`
+	Count   int         `json:"count"`
+	Memory  int64       `json:"devmem"`
+	Cores   int         `json:"devcore"`
+	Type    string      `json:"type"`
+	NUMA    int         `json:"numa"`
+	Mode    config.Mode `json:"mode"`
+	Healthy bool        `json:"health"`
+}
+
+// HAMi is the value of HAMiAnnotation, JSON: memory in MiB, compute in percent, which of a MIG card is the card's own.
+func HAMi(cards []Card) (string, error) {
+	records := make([]hamiCard, 0, len(cards))
+	for i := range cards {
+		card := &cards[i]
+		record := hamiCard{ID: card.UUID, Index: card.Index, Count: card.SplitCount, Memory: card.ScaledMiB(), Cores: card.Cores(),
+			Type: card.Name, NUMA: card.NUMA, Mode: card.Mode, Healthy: card.Healthy}
+		if !strings.HasPrefix(strings.ToUpper(card.Name), "NVIDIA") {
+			record.Type = card.model()
+		}
+		if card.Mode == config.MIG {
+			record.Memory, record.Cores = card.MemoryMiB, 100
+		}
+		records = append(records, record)
+	}
+	text, err := json.Marshal(records)
+	return string(text), err
+}
