@@ -124,8 +124,7 @@ func (b *board) profile(of *model, name string) (profile, error) {
 	}
 	result := profile{ID: steps[0].ProfileID, Name: steps[0].Profile, Size: steps[0].Size}
 	for start := range uint32(startsMax) {
-		_, _, err := b.cluster.PlanLayout(of.node, boardGPU, vga.LayoutRequest{Want: place{result.ID, start}.text()})
-		if err == nil {
+		if b.cluster.NoteLayout(of.node, boardGPU, []string{place{result.ID, start}.text()}, nil) == nil {
 			result.Starts = append(result.Starts, start)
 		}
 	}

@@ -96,8 +96,9 @@ type Options struct {
 
 // Executor changes the layouts of this node's MIG GPUs. Calls may come from any goroutine.
 type Executor struct {
-	options Options
-	board   *board
+	options    Options
+	board      *board
+	closeBoard func()
 
 	lock   sync.Mutex
 	cards  map[string]*card
@@ -132,7 +133,7 @@ func New(options Options) (*Executor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("layout: %w", err)
 	}
-	return &Executor{options: options, board: plans, cards: map[string]*card{}}, nil
+	return &Executor{options: options, board: plans, closeBoard: plans.close, cards: map[string]*card{}}, nil
 }
 
 // ErrClosed is the error of calls after Close.
@@ -150,7 +151,7 @@ func (e *Executor) Close(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {
 		e.calls.Wait()
-		e.board.close()
+		e.closeBoard()
 		close(ended)
 	}()
 	select {

@@ -3,8 +3,6 @@ package layout
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"strconv"
 	"time"
 )
 
@@ -13,7 +11,7 @@ type holding struct {
 	pod     string // "namespace/name"
 	profile string // its name
 	group   string // of a geometry; empty: the instance is at a place
-	number  int    // slot in the group, or start in memory slices
+	number  int    // slot of its profile in the group, or start in memory slices
 	claim   Claim  // not Over
 }
 
@@ -28,11 +26,6 @@ type handing struct {
 // handedGrace is how long an instance that was handed out counts as in use before the ledger shows the pod that has it.
 const handedGrace = 30 * time.Second
 
-var (
-	groupWords = regexp.MustCompile(`^mig (.+) at slot (\d+) of group (.*)$`)
-	placeWords = regexp.MustCompile(`^mig (.+) at placement (\d+)$`)
-)
-
 // ledgerMetrics is what is read of the ledger's metrics.
 type ledgerMetrics struct {
 	Nodes []struct {
@@ -44,7 +37,10 @@ type ledgerMetrics struct {
 				Namespace string `json:"namespace"`
 				Pod       string `json:"pod"`
 				Container string `json:"container"`
-				Part      string `json:"part"`
+				Kind      string `json:"kind"`
+				Name      string `json:"name"`
+				Group     string `json:"group"`
+				Start     int    `json:"start"`
 			} `json:"shares"`
 		} `json:"devices"`
 	} `json:"nodes"`
@@ -67,11 +63,11 @@ func (e *Executor) holdings(gpuUUID string) ([]holding, error) {
 				continue
 			}
 			for _, share := range device.Shares {
-				held, err := readHolding(share.Part)
-				if err != nil {
-					return nil, fmt.Errorf("GPU %s: pod %s/%s: %w", gpuUUID, share.Namespace, share.Pod, err)
+				if share.Kind != "mig_instance" || share.Name == "" || share.Start < 0 {
+					return nil, fmt.Errorf("GPU %s: pod %s/%s: got a part of kind '%s', name '%s' and start %d, expected a mig_instance",
+						gpuUUID, share.Namespace, share.Pod, share.Kind, share.Name, share.Start)
 				}
-				held.pod = share.Namespace + "/" + share.Pod
+				held := holding{pod: share.Namespace + "/" + share.Pod, profile: share.Name, group: share.Group, number: share.Start}
 				if e.options.Claim != nil {
 					held.claim = e.options.Claim(share.UID, share.Container)
 				}
@@ -81,22 +77,5 @@ func (e *Executor) holdings(gpuUUID string) ([]holding, error) {
 			}
 		}
 	}
-	return result, nil
-}
-
-// readHolding reads the ledger's words for a part of a GPU that is shared as mig.
-func readHolding(words string) (holding, error) {
-	result := holding{}
-	parts := groupWords.FindStringSubmatch(words)
-	if parts != nil {
-		result.group = parts[3]
-	} else if parts = placeWords.FindStringSubmatch(words); parts == nil {
-		return result, fmt.Errorf("part of a GPU: got '%s', expected a MIG instance", words)
-	}
-	number, err := strconv.Atoi(parts[2])
-	if err != nil {
-		return result, fmt.Errorf("part of a GPU: got '%s': %w", words, err)
-	}
-	result.profile, result.number = parts[1], number
 	return result, nil
 }

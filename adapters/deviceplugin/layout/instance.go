@@ -71,7 +71,7 @@ func (e *Executor) bring(ctx context.Context, target *card, seen *sight, wanted 
 	if err := e.note(target, seen, used); err != nil {
 		return refuse(target.uuid, err, "it cannot be cut")
 	}
-	if target.cut.isOf(wanted) && target.cut.isThere(placesOf(seen.instances, isWhole)) {
+	if target.cut.isOf(wanted) && target.cut.isThere(placesOf(seen.instances, isWhole)) && !used.hasForeign(target.cut.all()) {
 		return nil
 	}
 	way, err := e.groupWay(target, seen, used, wanted)
@@ -80,9 +80,10 @@ func (e *Executor) bring(ctx context.Context, target *card, seen *sight, wanted 
 	}
 	after := target.cut
 	if !target.cut.isOf(wanted) || !target.cut.isThere(way.after) {
-		if after = cutOf(wanted, way.after); after == nil {
-			return e.blocked(target, seen, used, fmt.Sprintf("geometry group %q", wanted.name))
-		}
+		after = cutOf(wanted, way.after)
+	}
+	if after == nil || used.hasForeign(after.all()) {
+		return e.blocked(target, seen, used, fmt.Sprintf("geometry group %q", wanted.name))
 	}
 	if err := e.carryOut(ctx, target, seen, used, way.steps); err != nil {
 		return err

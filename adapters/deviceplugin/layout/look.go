@@ -112,9 +112,18 @@ type usage struct {
 	existing []place
 	// unclear: pods have instances of these profiles, and it is not known which of several.
 	unclear map[uint32]bool
+	foreign map[place]bool // pods have them that have nothing of the group that is looked at
 }
 
-func (u *usage) add(at place, user string) { u.by[at] = append(u.by[at], user) }
+func (u *usage) add(at place, user string, isForeign bool) {
+	u.by[at] = append(u.by[at], user)
+	u.foreign[at] = u.foreign[at] || isForeign
+}
+
+// hasForeign is whether one of these instances is another group's pod's.
+func (u *usage) hasForeign(places []place) bool {
+	return slices.ContainsFunc(places, func(at place) bool { return u.foreign[at] })
+}
 
 // places are those of the instances in use.
 func (u *usage) places() []place {
@@ -129,18 +138,19 @@ func (u *usage) places() []place {
 
 // usage says which instances are in use. `wanted` is the group that is looked at, nil: none.
 func (e *Executor) usage(target *card, seen *sight, wanted *group) (*usage, error) {
-	result := &usage{by: map[place][]string{}, existing: placesOf(seen.instances, anyInstance), unclear: map[uint32]bool{}}
+	result := &usage{by: map[place][]string{}, existing: placesOf(seen.instances, anyInstance), unclear: map[uint32]bool{},
+		foreign: map[place]bool{}}
 	for _, instance := range seen.instances {
 		switch {
 		case instance.Busy:
-			result.add(placeOf(instance), "processes")
+			result.add(placeOf(instance), "processes", false)
 		case len(instance.Compute) > 1:
-			result.add(placeOf(instance), "several compute instances")
+			result.add(placeOf(instance), "several compute instances", false)
 		}
 	}
 	for at, handed := range target.handed {
 		if !handed.seen { // the ledger shows no pod for it yet
-			result.add(at, "a container that is being started")
+			result.add(at, "a container that is being started", wanted != nil && handed.group != wanted.name)
 		}
 	}
 	whole := placesOf(seen.instances, func(instance hardware.Instance) bool { return !isHalf(instance) })
@@ -152,19 +162,25 @@ func (e *Executor) usage(target *card, seen *sight, wanted *group) (*usage, erro
 		at, isKnown := e.placeOf(target, seen, held, known, whole, wanted)
 		// What a pod waits for does not stand in the way of cutting the GPU into the very group that it waits for.
 		isFree := held.claim == Waiting && wanted != nil && held.group == wanted.name
+		isForeign := wanted != nil && held.group != wanted.name
 		switch {
 		case isKnown && isFree && target.handed[at] == nil:
 		case isKnown:
-			result.add(at, "pod "+held.pod)
+			result.add(at, "pod "+held.pod, isForeign)
 		case !isFree: // one of the instances of its profile
-			if wanted != nil && held.group == wanted.name {
+			if !isForeign {
 				result.unclear[known.ID] = true
 			}
 			for _, at := range whole {
 				if at.ProfileID == known.ID {
-					result.add(at, "perhaps pod "+held.pod)
+					result.add(at, "perhaps pod "+held.pod, isForeign)
 				}
 			}
+		}
+	}
+	for _, instance := range seen.instances {
+		if isHalf(instance) { // nothing can run there, whoever was promised it
+			delete(result.by, placeOf(instance))
 		}
 	}
 	return result, nil

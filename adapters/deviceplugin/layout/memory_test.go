@@ -40,9 +40,9 @@ type memory struct {
 	delay     func(call string) time.Duration         // how long a call takes; nil: no time
 	fault     func(call, uuid string, at place) error // instead of a call; nil: none
 	log       []string                                // of changing calls that were carried out
-	destroyed []hardware.Instance
-	calls     int // that change something, also those that failed
-	killAt    int // this call is the last one; 0: none
+	inUse     int                                     // destroys of instances in use that were tried
+	calls     int                                     // that change something, also those that failed
+	killAt    int                                     // this call is the last one; 0: none
 	killWhen  killMoment
 	dead      bool
 }
@@ -179,9 +179,9 @@ func (m *memory) DestroyInstance(uuid string, gi uint32) error {
 		return err
 	}
 	if instance.Busy {
+		m.inUse++
 		return hardware.ErrInUse
 	}
-	m.destroyed = append(m.destroyed, instance)
 	m.log = append(m.log, fmt.Sprintf("destroy %s %s", uuid, placeOf(instance).text()))
 	if half {
 		m.instances[uuid][row].Compute, m.instances[uuid][row].UUID = nil, ""
@@ -266,7 +266,7 @@ func (m *memory) holds(uuid string) []string {
 func (m *memory) revive() {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	m.dead, m.killAt, m.calls, m.log, m.destroyed = false, 0, 0, nil, nil
+	m.dead, m.killAt, m.calls, m.log = false, 0, 0, nil
 }
 
 var _ hardware.Library = (*memory)(nil)

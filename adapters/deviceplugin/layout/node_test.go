@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"vgpualloc.example/adapters/deviceplugin/config"
+	"vgpualloc.example/adapters/deviceplugin/hardware"
 	"vgpualloc.example/adapters/vga"
 )
 
@@ -50,22 +51,30 @@ func geometryOf(model, group string) (config.Geometry, bool) {
 // node is a node with its pods, its ledger and an executor.
 type node struct {
 	t        testing.TB
-	machine  *memory
+	machine  *memory // nil: another library is used
 	ledger   *vga.Cluster
 	executor *Executor
-	native   bool // without geometry groups
 
 	lock    sync.Mutex
 	claims  map[string]Claim
 	changes []string
 }
 
+var drawing *board
+
 const nodeName = "node-a"
 
 // newNode starts a program on a machine; pods that run there are put again by the caller.
 func newNode(t testing.TB, machine *memory, native bool, edit ...func(*Options)) *node {
 	t.Helper()
-	result := &node{t: t, machine: machine, native: native, claims: map[string]Claim{}}
+	return newNodeOf(t, machine, machine.gpus, native, edit...)
+}
+
+// newNodeOf starts a program on any library, whose GPUs are these.
+func newNodeOf(t testing.TB, library hardware.Library, gpus []hardware.GPU, native bool, edit ...func(*Options)) *node {
+	t.Helper()
+	result := &node{t: t, claims: map[string]Claim{}}
+	result.machine, _ = library.(*memory)
 	var options vga.Options
 	if !native {
 		options.DeviceConfig = deviceConfig()
@@ -75,8 +84,8 @@ func newNode(t testing.TB, machine *memory, native bool, edit ...func(*Options))
 		t.Fatal(err)
 	}
 	t.Cleanup(result.ledger.Close)
-	result.upsert(result.object())
-	settings := Options{Library: machine, Ledger: result.ledger, Node: nodeName, Claim: result.claim,
+	result.upsert(nodeObject(gpus))
+	settings := Options{Library: library, Ledger: result.ledger, Node: nodeName, Claim: result.claim,
 		Changed: func(gpuUUID string, service Service, _ string) {
 			result.lock.Lock()
 			defer result.lock.Unlock()
@@ -91,6 +100,13 @@ func newNode(t testing.TB, machine *memory, native bool, edit ...func(*Options))
 	if result.executor, err = New(settings); err != nil {
 		t.Fatal(err)
 	}
+	if drawing == nil {
+		drawing = result.executor.board // which all tests plan on, as its plans are made once then
+	} else {
+		result.executor.board.close()
+		result.executor.board = drawing
+	}
+	result.executor.closeBoard = func() {}
 	t.Cleanup(func() {
 		if err := result.executor.Close(background); err != nil {
 			t.Error(err)
@@ -139,9 +155,9 @@ func deviceConfig() string {
 	return string(text)
 }
 
-func (n *node) object() string {
+func nodeObject(gpus []hardware.GPU) string {
 	register := ""
-	for _, gpu := range n.machine.gpus {
+	for _, gpu := range gpus {
 		if gpu.MigCapable {
 			register += fmt.Sprintf("%s,10,40960,NVIDIA-%s,true,mig:", gpu.UUID, gpu.Name)
 		}
@@ -211,13 +227,25 @@ func (n *node) wantLedger(gpu int) {
 }
 
 func (n *node) ledgerDiffers(gpu int) string {
-	where, err := n.ledger.FindNode(nodeName)
+	noted, err := n.noted(n.machine.gpus[gpu].UUID)
 	if err != nil {
 		return err.Error()
 	}
-	text, err := n.ledger.Layout(where, n.machine.gpus[gpu].UUID)
+	if holds := n.machine.holds(n.machine.gpus[gpu].UUID); !slices.Equal(noted, holds) {
+		return fmt.Sprintf("the ledger notes %s of GPU %d, which holds %s", strings.Join(noted, " "), gpu, strings.Join(holds, " "))
+	}
+	return ""
+}
+
+// noted are the instances that the ledger says exist on a GPU, sorted.
+func (n *node) noted(gpuUUID string) ([]string, error) {
+	where, err := n.ledger.FindNode(nodeName)
 	if err != nil {
-		return err.Error()
+		return nil, err
+	}
+	text, err := n.ledger.Layout(where, gpuUUID)
+	if err != nil {
+		return nil, err
 	}
 	var layout struct {
 		Instances []struct {
@@ -227,7 +255,7 @@ func (n *node) ledgerDiffers(gpu int) string {
 		} `json:"instances"`
 	}
 	if err := json.Unmarshal([]byte(text), &layout); err != nil {
-		return err.Error()
+		return nil, err
 	}
 	var noted []string
 	for _, instance := range layout.Instances {
@@ -236,10 +264,7 @@ func (n *node) ledgerDiffers(gpu int) string {
 		}
 	}
 	slices.Sort(noted)
-	if holds := n.machine.holds(n.machine.gpus[gpu].UUID); !slices.Equal(noted, holds) {
-		return fmt.Sprintf("the ledger notes %s of GPU %d, which holds %s", strings.Join(noted, " "), gpu, strings.Join(holds, " "))
-	}
-	return ""
+	return noted, nil
 }
 
 func at(profileID, start uint32) place { return place{profileID, start} }
