@@ -6,7 +6,7 @@
 //   - The pod of a call is the one that the node's lock names, if it is of this node, is pending and has its phase at allocating, or
 //     at success with containers left. Otherwise, or where the lock is no lock or its pod is gone, it is the first such pod in the
 //     API server's order whose next container has as many entries as the kubelet asks for. If there is none, the first such pod
-//     with containers left fails. A lock that cannot be read, or whose pod is gone, is removed.
+//     with containers left fails. A lock that cannot be read, or whose pod is gone or has nothing left, is removed.
 //   - The phase becomes success, and the lock is released, with the last container. Erased entries leave one empty slot each:
 //     "X;Y;" becomes ";Y;" and then ";;".
 //   - huawei.com/W is read by position: an entry belongs to the device at the same place of the assignment. By uuid it is read only
@@ -14,7 +14,7 @@
 //   - A pod fails whose containers would get something else than they were promised: a slice in software on a node that cuts with
 //     templates, a template on a node that limits in software, a device without an entry in huawei.com/W, part of a card without a
 //     template, two templates in one container, a chip twice in one container, a chip that is not healthy.
-//   - A call without containers, or with a container without ids, is an error and touches nothing.
+//   - A call without containers is an error and touches nothing.
 //   - Health is read anew for every registration, and a change is passed on without waiting for a reader.
 //   - What limits in software (libvnpu.so) is copied only on nodes that do.
 //   - Beside hami.io/node-handshake-W, whose time has no zone, hami.io/node-reported-W has it in RFC 3339.

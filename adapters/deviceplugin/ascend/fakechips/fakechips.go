@@ -1,4 +1,4 @@
-// Package fakechips is an ascend.Library without a driver: chips that a test describes, with faults for each call, and a list of
+// Package fakechips is a chips.Library without a driver: chips that a test describes, with faults for each call, and a list of
 // the changing calls that reached it. The members of Machine are spelled in JSON as recordings of the node side spell them.
 package fakechips
 
@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"vgpualloc.example/adapters/deviceplugin/ascend"
+	"vgpualloc.example/adapters/deviceplugin/ascend/chips"
 )
 
 // Names of calls in Machine.Faults: those of the vendor's library.
@@ -56,7 +56,7 @@ type Library struct {
 	calls   []string
 }
 
-var _ ascend.Library = (*Library)(nil)
+var _ chips.Library = (*Library)(nil)
 
 // New is a library on a copy of this machine.
 func New(machine Machine) *Library {
@@ -95,28 +95,28 @@ func (l *Library) fault(call string) error {
 	return nil
 }
 
-// Model is ascend.Library's.
-func (l *Library) Model(context.Context) (ascend.Model, error) {
+// Model is chips.Library's.
+func (l *Library) Model(context.Context) (chips.Model, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return ascend.Model{Type: l.machine.ChipType, Name: l.machine.ChipName}, l.fault(ChipType)
+	return chips.Model{Type: l.machine.ChipType, Name: l.machine.ChipName}, l.fault(ChipType)
 }
 
-// Chips is ascend.Library's.
-func (l *Library) Chips(context.Context) ([]ascend.Chip, error) {
+// Chips is chips.Library's.
+func (l *Library) Chips(context.Context) ([]chips.Chip, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if err := l.fault(List); err != nil {
 		return nil, err
 	}
-	chips := make([]ascend.Chip, 0, len(l.machine.NPUs))
+	listed := make([]chips.Chip, 0, len(l.machine.NPUs))
 	for _, npu := range l.machine.NPUs {
 		if err := l.fault(PhysicalID); err != nil {
 			return nil, err
 		}
-		chips = append(chips, ascend.Chip{LogicID: npu.LogicID, PhyID: npu.PhyID, CardID: npu.CardID, DeviceID: npu.DeviceID, VDie: npu.VDie})
+		listed = append(listed, chips.Chip{LogicID: npu.LogicID, PhyID: npu.PhyID, CardID: npu.CardID, DeviceID: npu.DeviceID, VDie: npu.VDie})
 	}
-	return chips, nil
+	return listed, nil
 }
 
 // npu is the chip with this logic id. The caller holds the mutex.
@@ -129,8 +129,8 @@ func (l *Library) npu(logicID int32) (*NPU, error) {
 	return nil, fmt.Errorf("logic id %d: there is no such chip", logicID)
 }
 
-// Health is ascend.Library's.
-func (l *Library) Health(_ context.Context, chip ascend.Chip) (uint32, error) {
+// Health is chips.Library's.
+func (l *Library) Health(_ context.Context, chip chips.Chip) (uint32, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if err := l.fault(Health); err != nil {
@@ -143,8 +143,8 @@ func (l *Library) Health(_ context.Context, chip ascend.Chip) (uint32, error) {
 	return npu.HealthCode, nil
 }
 
-// VNPUs is ascend.Library's.
-func (l *Library) VNPUs(_ context.Context, chip ascend.Chip) ([]ascend.VNPU, error) {
+// VNPUs is chips.Library's.
+func (l *Library) VNPUs(_ context.Context, chip chips.Chip) ([]chips.VNPU, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if err := l.fault(VNPUs); err != nil {
@@ -154,15 +154,15 @@ func (l *Library) VNPUs(_ context.Context, chip ascend.Chip) ([]ascend.VNPU, err
 	if err != nil {
 		return nil, err
 	}
-	parts := make([]ascend.VNPU, 0, len(npu.VNPUs))
+	parts := make([]chips.VNPU, 0, len(npu.VNPUs))
 	for _, part := range npu.VNPUs {
-		parts = append(parts, ascend.VNPU{ID: part.ID, Template: part.Template, ContainerUsed: part.ContainerUsed != 0})
+		parts = append(parts, chips.VNPU{ID: part.ID, Template: part.Template, ContainerUsed: part.ContainerUsed != 0})
 	}
 	return parts, nil
 }
 
-// DestroyVNPU is ascend.Library's.
-func (l *Library) DestroyVNPU(_ context.Context, chip ascend.Chip, id uint32) error {
+// DestroyVNPU is chips.Library's.
+func (l *Library) DestroyVNPU(_ context.Context, chip chips.Chip, id uint32) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	err := l.fault(DestroyVNPU)
@@ -182,12 +182,20 @@ func (l *Library) destroy(logicID int32, id uint32) error {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(npu.VNPUs, func(part VNPU) bool { return part.ID == id })
+	at := -1
+	for i, part := range npu.VNPUs { // recordings have ids twice
+		if part.ID != id {
+			continue
+		}
+		if part.DestroyFails {
+			return fmt.Errorf("vNPU %d of logic id %d: the driver does not destroy it", id, logicID)
+		}
+		if at < 0 || part.ContainerUsed == 0 {
+			at = i
+		}
+	}
 	if at < 0 {
 		return fmt.Errorf("vNPU %d of logic id %d: there is no such part", id, logicID)
-	}
-	if npu.VNPUs[at].DestroyFails {
-		return fmt.Errorf("vNPU %d of logic id %d: the driver does not destroy it", id, logicID)
 	}
 	npu.VNPUs = slices.Delete(npu.VNPUs, at, at+1)
 	return nil

@@ -15,7 +15,7 @@ type Ran struct {
 	Stdout string   `json:"stdout,omitempty"`
 }
 
-// Programs is an ascend.Exec that runs nothing and notes what was to be run.
+// Programs is an chips.Exec that runs nothing and notes what was to be run.
 type Programs struct {
 	Fails  bool   // every program ends with status 1
 	Output string // what a program that fails writes; empty: "Failed to set device-share"
@@ -24,7 +24,7 @@ type Programs struct {
 	ran   []Ran
 }
 
-// Run is ascend.Exec's.
+// Run is chips.Exec's.
 func (p *Programs) Run(_ context.Context, argv []string, stdin string) (string, error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

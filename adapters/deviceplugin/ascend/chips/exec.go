@@ -1,4 +1,4 @@
-package ascend
+package chips
 
 import (
 	"bytes"

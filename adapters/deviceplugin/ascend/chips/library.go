@@ -1,4 +1,5 @@
-package ascend
+// Package chips is what the node side asks of the driver of Ascend chips: a library of calls, and programs that are run.
+package chips
 
 import "context"
 
