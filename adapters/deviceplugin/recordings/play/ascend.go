@@ -1,0 +1,183 @@
+package play
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"vgpualloc.example/adapters/deviceplugin/ascend"
+	"vgpualloc.example/adapters/deviceplugin/ascend/fakechips"
+	"vgpualloc.example/adapters/deviceplugin/recordings/cases"
+)
+
+// ascendPlayer plays cases of ascend-device-plugin.
+type ascendPlayer struct {
+	*rig
+	chips *fakechips.Library
+	cards []string
+}
+
+// Ascend plays a case of ascend-device-plugin.
+func Ascend(c *cases.Case) (cases.Output, error) {
+	var machine fakechips.Machine
+	if err := json.Unmarshal(c.Input.NPU, &machine); err != nil {
+		return cases.Output{}, fmt.Errorf("case %s: input.npu: %w", c.ID, err)
+	}
+	r, err := newRig(&c.Input)
+	if err != nil {
+		return cases.Output{}, err
+	}
+	defer r.close()
+	p := &ascendPlayer{rig: r, chips: fakechips.New(machine)}
+	for _, chip := range machine.NPUs {
+		p.cards = append(p.cards, chip.VDie)
+	}
+	for path, text := range map[string]*string{"/ascend.yaml": c.Input.AscendConfig, "/ascend-node.yaml": c.Input.AscendNodeConfig} {
+		if err := r.write(path, text); err != nil {
+			return cases.Output{}, err
+		}
+	}
+	if !c.Input.AssetsMissing {
+		content := "as upstream's image has it"
+		for _, name := range []string{"libvnpu.so", "ld.so.preload"} {
+			if err := r.write("/usr/local/hami-vnpu-core-assets/"+name, &content); err != nil {
+				return cases.Output{}, err
+			}
+		}
+	}
+	r.look()
+	return p.play()
+}
+
+func (p *ascendPlayer) start() error {
+	register := time.Hour
+	if slices.ContainsFunc(p.in.Steps, func(step cases.Step) bool { return step.Op == "wait_registration" }) {
+		register = 20 * time.Millisecond
+	}
+	p.run(ascend.New(ascend.Options{
+		Arguments: append([]string{"--config_file=/ascend.yaml", "-v=5"}, p.in.Args...),
+		Env: func(name string) (string, bool) {
+			byDefault := ""
+			if name == "NODE_NAME" {
+				byDefault = p.in.NodeName
+			}
+			return p.in.Getenv(name, byDefault)
+		},
+		Root: p.root, Client: p.api.Client(), Library: p.chips, Exec: &fakechips.Programs{Fails: p.fails("npu-smi")},
+		Register: register, FirstAfter: -1, RetryAfter: time.Hour, IdleEvery: time.Hour, ReleaseWait: time.Millisecond,
+		KubeletRetry: 5 * time.Millisecond, KubeletPoll: 20 * time.Millisecond, Observe: p.observe,
+	}))
+	return p.await("the first registration", p.isServing)
+}
+
+// isServing says whether the kubelet has a list and the node has been handled.
+func (p *ascendPlayer) isServing() bool {
+	registered := p.kubelet.Registrations()[p.since:]
+	if len(registered) == 0 || p.seen("annotated") == 0 {
+		return false
+	}
+	return p.fails("listandwatch") || len(p.kubelet.Lists(registered[0].ResourceName)) > 0
+}
+
+func (p *ascendPlayer) play() (cases.Output, error) {
+	if err := p.start(); err != nil {
+		return cases.Output{}, err
+	}
+	result := cases.Output{Startup: "serving", Registers: p.registers(), Devices: p.listsOf(p.cards)}
+	if p.fails("listandwatch") {
+		result.Startup = "partial"
+	}
+	var changed cases.StepOutput
+	p.changes(&changed)
+	result.Dirs, result.NodeAnnotations = changed.Dirs, p.node
+	if p.dead != nil {
+		result = cases.Output{Startup: "exit", Exit: p.dead, NodeAnnotations: p.node}
+	}
+	for i := range p.in.Steps {
+		out, err := p.step(&p.in.Steps[i])
+		if err != nil {
+			return result, fmt.Errorf("step %d: %w", i, err)
+		}
+		result.Steps = append(result.Steps, out)
+	}
+	if len(p.in.Steps) > 0 {
+		result.Trim()
+	}
+	return result, nil
+}
+
+func (p *ascendPlayer) step(step *cases.Step) (out cases.StepOutput, err error) {
+	switch step.Op {
+	case "put_pod":
+		p.api.Put(podOf(step.Pod))
+	case "delete_pod":
+		p.api.Delete(podOf(step.Pod))
+	case "api_faults":
+		p.api.SetFaults(step.APIFaults...)
+	case "npu_health":
+		p.chips.SetHealth(step.GPU, uint32(step.Slot))
+		p.look()
+		return out, nil
+	case "allocate":
+		out = p.allocate(step)
+		p.changes(&out)
+		for key := range out.NodeAnnotations {
+			if key == "hami-vnpu-core" || strings.HasPrefix(key, "hami.io/node-") {
+				delete(out.NodeAnnotations, key)
+			}
+		}
+		return out, nil
+	case "wait_registration":
+		rounds := p.seen("annotated")
+		if p.running != nil {
+			err = p.await("a registration", func() bool { return p.seen("annotated") >= rounds+2 })
+		}
+		p.look()
+		out.NodeAnnotations = p.node
+		return out, err
+	case "rpc":
+		out = p.rpc(step)
+	case "kubelet_restart", "signal":
+		err = p.again(step, &out)
+		p.look()
+		if step.Op == "signal" {
+			out.NodeAnnotations = p.node
+		}
+		return out, err
+	}
+	p.look()
+	return out, err
+}
+
+// again is a kubelet that starts again, or a signal to the plugin.
+func (p *ascendPlayer) again(step *cases.Step, out *cases.StepOutput) error {
+	rounds := p.seen("annotated")
+	switch {
+	case step.Op == "kubelet_restart":
+		p.since = 0
+		if err := p.kubelet.Restart(); err != nil {
+			return err
+		}
+	case step.Resource == "HUP":
+		p.since = len(p.kubelet.Registrations())
+		if p.running != nil {
+			p.running.Reload()
+		}
+	default:
+		p.kill()
+		out.Exit = p.dead
+		out.Registers, out.Devices = []cases.Register{}, map[string]cases.DeviceList{}
+		out.SocketsLeft = p.sockets()
+		return nil
+	}
+	err := p.await("the kubelet's lists", func() bool {
+		return p.isServing() && (step.Op != "signal" || p.seen("annotated") > rounds)
+	})
+	out.Registers, out.Devices = p.registers(), p.listsOf(p.cards)
+	if step.Op == "signal" {
+		out.Alive, out.SocketsLeft = p.running != nil, p.sockets()
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+package play
+
+import (
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"vgpualloc.example/adapters/deviceplugin/recordings/cases"
+	"vgpualloc.example/adapters/deviceplugin/recordings/model"
+)
+
+func TestAscendDraft(t *testing.T) {
+	folder := os.Getenv("VGPUALLOC_EVIDENCE")
+	if folder == "" {
+		t.Skip()
+	}
+	for _, name := range strings.Split(os.Getenv("FILES"), ",") {
+		read, err := cases.Read(filepath.Join(folder, "conformance/node", name+".jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal, explained, bad := 0, 0, 0
+		for i := range read {
+			if only := os.Getenv("CASE"); read[i].Input.Plugin != "ascend" || only != "" && !strings.HasSuffix(read[i].ID, only) {
+				continue
+			}
+			ours, err := Ascend(&read[i])
+			if err != nil {
+				t.Errorf("%s: %v", read[i].ID, err)
+				continue
+			}
+			up, right := model.Upstream(&read[i].Input), model.Right(&read[i].Input)
+			o, r, u, w := ours.Fields(up.Loose), read[i].Output.Fields(up.Loose), up.Output.Fields(up.Loose), right.Output.Fields(up.Loose)
+			keys := map[string]bool{}
+			for k := range o {
+				keys[k] = true
+			}
+			for k := range r {
+				keys[k] = true
+			}
+			var list []string
+			for k := range keys {
+				list = append(list, k)
+			}
+			sort.Strings(list)
+			diff, unexplained := 0, ""
+			for _, k := range list {
+				if o[k] == r[k] {
+					continue
+				}
+				diff++
+				if u[k] == r[k] && w[k] == o[k] {
+					continue
+				}
+				if unexplained == "" {
+					unexplained = k + ": recorded " + r[k] + ", ours " + o[k] + ", right " + w[k]
+				}
+			}
+			switch {
+			case diff == 0:
+				equal++
+			case unexplained == "":
+				explained++
+			default:
+				bad++
+				if bad < 40 {
+					t.Errorf("%s: %s (N%v)", read[i].ID, unexplained, right.Mistakes)
+				}
+			}
+		}
+		t.Logf("%s: %d equal, %d explained, %d not", name, equal, explained, bad)
+	}
+}
