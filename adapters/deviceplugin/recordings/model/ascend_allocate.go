@@ -23,6 +23,10 @@ func (m *machine) allocateAscend(s *step, of *cases.Step) {
 		s.fail("NotRegistered", "")
 		return
 	}
+	if !m.upstream {
+		m.allocateAscendRight(s, of)
+		return
+	}
 	p := m.pendingPod(s)
 	if p == nil {
 		s.fail("Unknown", "get pending pod error")
@@ -76,7 +80,6 @@ func (m *machine) pendingPod(s *step) *pod {
 	}
 	parts := strings.Split(lock, ",")
 	if _, err := time.Parse(time.RFC3339, parts[0]); err != nil || len(parts) != 1 && len(parts) != 3 {
-		m.mistake(36)
 		return nil
 	}
 	if len(parts) == 1 || parts[1] == "" || parts[2] == "" {
@@ -90,7 +93,6 @@ func (m *machine) pendingPod(s *step) *pod {
 			return p
 		}
 	}
-	m.mistake(36)
 	return nil
 }
 
@@ -114,7 +116,7 @@ func (m *machine) listedPod() *pod {
 func (m *machine) collectorWasFirst() bool {
 	for _, fault := range m.in.APIFaults {
 		if fault.Verb == "LIST" && m.ascend.soft {
-			return m.mistake(45)
+			return true
 		}
 	}
 	return false

@@ -266,7 +266,7 @@ func (r *rig) changes(out *cases.StepOutput) {
 	node, dirs, pods := r.node, r.dirs, r.pods
 	r.look()
 	if !maps.Equal(node, r.node) {
-		out.NodeAnnotations = r.node
+		out.NodeAnnotations = maps.Clone(r.node)
 	}
 	for path, mode := range r.dirs {
 		if dirs[path] != mode {
