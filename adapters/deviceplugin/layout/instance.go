@@ -14,9 +14,16 @@ import (
 
 // Instance is the uuid ("MIG-…") of the instance at a position of a geometry group. The GPU is cut into the group first if it is not.
 // The position counts the group's instances in the geometry's order; it means the k-th instance of its profile by ascending start,
-// whatever index or number the driver gives it. A Refusal says why that cannot be, and nothing was touched then; a ChangeError says
+// whatever index or number the driver gives it. A geometry without instances stands for GPUs without groups: its name is a profile and
+// the position a start, as Make has them. A Refusal says why that cannot be, and nothing was touched then; a ChangeError says
 // that a step failed, and what the GPU holds now.
 func (e *Executor) Instance(ctx context.Context, gpuUUID string, geometry config.Geometry, position int) (migUUID string, err error) {
+	if len(geometry.Instances) == 0 && geometry.Group != "" {
+		if position < 0 || position >= startsMax {
+			return "", refuse(gpuUUID, nil, "profile %s: got start %d, expected 0 to %d", geometry.Group, position, startsMax-1)
+		}
+		return e.Make(ctx, gpuUUID, geometry.Group, uint32(position))
+	}
 	target, err := e.take(ctx, gpuUUID)
 	if err != nil {
 		return "", err

@@ -63,7 +63,8 @@ func TestWhatCannotBeIsRefusedBeforeAnythingIsTouched(t *testing.T) {
 	refusal(t, use(0, geometry(a100, "group4"), -1), false, "got position -1")
 	refusal(t, use(0, geometry(a100, "bad"), 0), false, "instances that A100-40GB can have at once")
 	refusal(t, use(0, geometry(a100, "unknownprofile"), 0), false, "5g.60gb")
-	refusal(t, use(0, config.Geometry{Group: "none"}, 0), false, "got no instance")
+	refusal(t, use(0, config.Geometry{Group: "none"}, 0), false, `profile "none" of model`)
+	refusal(t, use(0, config.Geometry{Group: "3g.20gb"}, 64), false, "got start 64")
 	refusal(t, use(0, config.Geometry{Instances: geometry(a100, "group1").Instances}, 0), false, "expected a name")
 	refusal(t, use(0, config.Geometry{Group: "g", Instances: []config.Profile{{Name: "1g.5gb"}}}, 0), false, "got count 0")
 	refusal(t, use(1, geometry(a100, "group1"), 0), false, "Tesla T4 has no MIG")
@@ -185,13 +186,16 @@ func TestInstancesAtPlaces(t *testing.T) {
 	}
 	n.wantHolds(0, "19@0", "9@4")
 	n.wantLedger(0)
+	if uuid, err := n.executor.Instance(background, "GPU-0", config.Geometry{Group: "1g.5gb"}, 1); err != nil || uuid != migUUID("GPU-0", 19, 1) {
+		t.Fatal(uuid, err)
+	}
 	_, err = n.executor.Make(background, "GPU-0", "4g.20gb", 0)
 	refusal(t, err, true, "1g.5gb@0 (pod team/p)")
 	_, err = n.executor.Make(background, "GPU-0", "3g.20gb", 1)
 	refusal(t, err, false, "a start of it: 0, 4")
 	_, err = n.executor.Make(background, "GPU-0", "9g.1gb", 1)
 	refusal(t, err, false, "9g.1gb")
-	n.wantHolds(0, "19@0", "9@4")
+	n.wantHolds(0, "19@0", "19@1", "9@4")
 }
 
 func TestAFailedStepIsUndone(t *testing.T) {
