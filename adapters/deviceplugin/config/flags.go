@@ -45,6 +45,7 @@ type Flags struct {
 	DisabledXids       string // DP_DISABLE_HEALTHCHECKS
 	EnabledXids        string // DP_ENABLE_HEALTHCHECKS
 	CacheRoot          string // --container-cache-root: where HAMi-core's caches of containers are on the host
+	CreateDeviceConfig bool   // --create-device-config
 	ShowVersion        bool
 
 	said         map[string]bool // flags that the command line or the environment has
@@ -87,6 +88,7 @@ var aliases = map[string]string{"nvidia-driver-root": "driver-root", "nvidia-dev
 type reader struct {
 	flags                            Flags
 	set                              *pflag.FlagSet
+	vendor                           string
 	schedulers, discovery, imex, cdi string
 	splitCount, memoryFactor         int
 	coreScaling                      float64
@@ -144,6 +146,9 @@ func (r *reader) define() {
 		"as key applyAllKeys: deviceMemoryScaling, disableCoreLimit and passDeviceSpecs of the ConfigMap take effect")
 	set.StringVar(&f.StateFile, "state-file", "", "where health is kept over restarts; by default vgpualloc/health.json at the hook path")
 	set.StringVar(&f.CacheRoot, "container-cache-root", "", "where the caches of containers are, for metrics; by default vgpu/containers at the hook path")
+	set.BoolVar(&f.CreateDeviceConfig, "create-device-config", false,
+		"make ConfigMap volcano-vgpu-device-config in kube-system when no namespace has one")
+	set.StringVar(&r.vendor, "vendor", "nvidia", "whose devices are served: nvidia, or ascend, which has flags of its own")
 	set.BoolVar(&f.ShowVersion, "version", false, "print the version and end")
 	verbosity := flag.NewFlagSet("", flag.ContinueOnError)
 	klog.InitFlags(verbosity)
@@ -219,6 +224,9 @@ func (r *reader) finish() (Flags, error) {
 	f.DeviceListStrategies = nil
 	for _, strategy := range r.lists {
 		f.DeviceListStrategies = append(f.DeviceListStrategies, strings.TrimSpace(strategy))
+	}
+	if r.vendor != "nvidia" {
+		return Flags{}, fmt.Errorf("--vendor %q: expected nvidia or ascend, as the first flag", r.vendor)
 	}
 	if r.discovery != "auto" && r.discovery != "nvml" {
 		return Flags{}, fmt.Errorf("--device-discovery-strategy %q: expected auto or nvml", r.discovery)

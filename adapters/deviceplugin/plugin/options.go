@@ -5,8 +5,10 @@ package plugin
 import (
 	"context"
 	"io"
+	"net"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"vgpualloc.example/adapters/deviceplugin/config"
@@ -20,9 +22,14 @@ type Options struct {
 	Root      string                      // a folder put before every path that is touched on this machine; empty: none
 	Client    kubernetes.Interface
 
-	// Library is asked about the GPUs and stays the caller's. Open opens one that Run closes; it is called again after Reload.
+	// Library is asked about the GPUs and stays the caller's. Open opens one that Run closes.
 	Library hardware.Library
-	Open    func(ctx context.Context, flags config.Flags) (hardware.Library, error)
+	// Listen opens the socket of the metrics; nil: they are not served.
+	Listen func(address string) (net.Listener, error)
+	// CreateDeviceConfig makes the ConfigMap with the devices' configuration, with --create-device-config; nil: that is refused.
+	CreateDeviceConfig func(ctx context.Context, client kubernetes.Interface) (*v1.ConfigMap, error)
+
+	Open func(ctx context.Context, flags config.Flags) (hardware.Library, error)
 
 	Intervals Intervals
 	// Observe, if not nil, is called synchronously with: "registered" (the kubelet took all resources), "annotated" (a round of

@@ -1,0 +1,125 @@
+// vgpualloc-device-plugin offers the GPUs of a node to the kubelet and to schedulers: docs/deploy/device-plugin.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"vgpualloc.example/adapters/deviceplugin/ascend"
+	"vgpualloc.example/adapters/deviceplugin/ascend/chips"
+	"vgpualloc.example/adapters/deviceplugin/ascend/npusmi"
+	"vgpualloc.example/adapters/deviceplugin/config"
+	"vgpualloc.example/adapters/deviceplugin/hardware"
+	"vgpualloc.example/adapters/deviceplugin/hardware/nvidia"
+	"vgpualloc.example/adapters/deviceplugin/plugin"
+	"vgpualloc.example/adapters/vga"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	reloads := make(chan os.Signal, 1)
+	signal.Notify(reloads, syscall.SIGHUP)
+	code := run(ctx, os.Args[1:], os.LookupEnv, reloads, os.Stdout, os.Stderr)
+	stop()
+	klog.Flush()
+	os.Exit(code)
+}
+
+// run is the program: 0 when it was asked to end, 2 for flags that make no sense, 1 for anything else that fails.
+func run(ctx context.Context, arguments []string, env func(string) (string, bool), reloads <-chan os.Signal, out, complaints io.Writer) int {
+	fail := func(code int, err error) int {
+		_, _ = fmt.Fprintln(complaints, "vgpualloc-device-plugin:", err)
+		return code
+	}
+	if slices.Contains(arguments, "--vendor=ascend") {
+		if err := runAscend(ctx, arguments, env, reloads); err != nil {
+			return fail(1, err)
+		}
+		return 0
+	}
+	flags, err := config.ReadFlags(arguments, env)
+	switch {
+	case errors.Is(err, config.ErrHelp):
+		_, _ = fmt.Fprint(out, config.Usage())
+		return 0
+	case err != nil:
+		return fail(2, err)
+	case flags.ShowVersion:
+		_, _ = fmt.Fprintln(out, "vgpualloc", vga.Version())
+		return 0
+	}
+	client, err := newClient(flags.Kubeconfig)
+	if err != nil {
+		return fail(2, err)
+	}
+	made, err := plugin.New(plugin.Options{Arguments: arguments, Env: env, Client: client, Listen: listen, Open: open})
+	if err != nil {
+		return fail(2, err)
+	}
+	if err := reloading(reloads, made.Reload, func() error { return made.Run(ctx) }); err != nil {
+		return fail(1, err)
+	}
+	return 0
+}
+
+// reloading runs a plugin that takes SIGHUP.
+func reloading(reloads <-chan os.Signal, reload func(), run func() error) error {
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		for {
+			select {
+			case <-reloads:
+				reload()
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return run()
+}
+
+// runAscend serves Ascend chips.
+func runAscend(ctx context.Context, arguments []string, env func(string) (string, bool), reloads <-chan os.Signal) error {
+	client, err := newClient("")
+	if err != nil {
+		return err
+	}
+	programs := chips.Programs{}
+	made := ascend.New(ascend.Options{Arguments: arguments, Env: env, Client: client, Library: npusmi.New(programs), Exec: programs})
+	return reloading(reloads, made.Reload, func() error { return made.Run(ctx) })
+}
+
+func listen(address string) (net.Listener, error) { return net.Listen("tcp", address) }
+
+// open initialises NVML: the library of the driver that the container runtime has put into this container.
+func open(context.Context, config.Flags) (hardware.Library, error) {
+	return nvidia.New(nvidia.Options{Path: os.Getenv("NVML_LIBRARY")})
+}
+
+func newClient(kubeconfig string) (kubernetes.Interface, error) {
+	settings, err := rest.InClusterConfig()
+	if kubeconfig != "" || err != nil {
+		rules := clientcmd.NewDefaultClientConfigLoadingRules() // $KUBECONFIG, or ~/.kube/config
+		rules.ExplicitPath = kubeconfig
+		settings, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig %q: %w", kubeconfig, err)
+	}
+	settings.QPS, settings.Burst = 50, 100 // two calls for each container
+	settings.UserAgent = "vgpualloc-device-plugin/" + vga.Version()
+	return kubernetes.NewForConfig(settings)
+}

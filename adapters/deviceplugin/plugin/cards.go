@@ -1,0 +1,191 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+	"k8s.io/klog/v2"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"vgpualloc.example/adapters/deviceplugin/config"
+	"vgpualloc.example/adapters/deviceplugin/hardware"
+	"vgpualloc.example/adapters/deviceplugin/register"
+)
+
+// inventory is the GPUs of the machine, and of them the cards that are for pods.
+type inventory struct {
+	root string
+	conf *config.Config
+
+	mutex sync.Mutex
+	all   []hardware.GPU // that have a uuid
+	cards []card         // for pods, by ascending minor number
+}
+
+// card is a GPU with what holds for it, and its devices of each resource.
+type card struct {
+	gpu  hardware.GPU
+	conf config.Card
+	numa int
+}
+
+// displays are not for computing; NVIDIA's library of device plugins leaves them out too.
+var displays = []string{"NVIDIA DGX Display", "DGX Display"}
+
+// newInventory chooses the cards. The error is of a machine that the flags refuse.
+func newInventory(root string, conf *config.Config, gpus []hardware.GPU) (*inventory, error) {
+	made := &inventory{root: root, conf: conf}
+	for _, gpu := range gpus {
+		if gpu.UUID == "" {
+			klog.ErrorS(gpu.Fault, "A GPU is left out: its uuid cannot be read", "index", gpu.Index)
+			continue
+		}
+		made.all = append(made.all, gpu)
+		if gpu.MigEnabled && conf.Flags.MigStrategy == "single" {
+			return nil, fmt.Errorf("--mig-strategy single: card %s has MIG on, expected none or mixed", gpu.UUID)
+		}
+		held := conf.Card(gpu.Index, gpu.UUID)
+		if held.IsFiltered || slices.Contains(displays, gpu.Name) || gpu.MigEnabled && conf.Flags.MigStrategy == "mixed" {
+			klog.InfoS("A GPU is not for pods", "gpu", gpu.UUID, "index", gpu.Index, "name", gpu.Name)
+			continue
+		}
+		made.cards = append(made.cards, card{gpu: gpu, conf: held, numa: numaOf(root, gpu.PCIBus)})
+	}
+	slices.SortStableFunc(made.cards, func(left, right card) int { return left.gpu.Minor - right.gpu.Minor })
+	return made, nil
+}
+
+// numaOf is the NUMA node of a PCI device; 0: not known.
+func numaOf(root, bus string) int {
+	if domain, rest, hasDomain := strings.Cut(bus, ":"); hasDomain && len(domain) == 8 { // NVML's has eight digits, Linux' four
+		bus = domain[4:] + ":" + rest
+	}
+	text, err := os.ReadFile(root + "/sys/bus/pci/devices/" + strings.ToLower(bus) + "/numa_node")
+	if err != nil || bus == "" {
+		return 0
+	}
+	node, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return max(0, node)
+}
+
+// gpus are all of the machine.
+func (i *inventory) gpus() ([]hardware.GPU, error) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	return slices.Clone(i.all), nil
+}
+
+// ofPods are those that are for pods.
+func (i *inventory) ofPods() []hardware.GPU {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	list := make([]hardware.GPU, 0, len(i.cards))
+	for _, card := range i.cards {
+		list = append(list, card.gpu)
+	}
+	return list
+}
+
+// replace is what a card that could not be read is now.
+func (i *inventory) replace(gpu hardware.GPU) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	for j := range i.all {
+		if i.all[j].UUID == gpu.UUID {
+			i.all[j] = gpu
+		}
+	}
+	for j := range i.cards {
+		if i.cards[j].gpu.UUID == gpu.UUID {
+			i.cards[j].gpu = gpu
+		}
+	}
+}
+
+// registered are the cards as schedulers see them.
+func (i *inventory) registered(isHealthy func(uuid string) bool) []register.Card {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	list := make([]register.Card, 0, len(i.cards))
+	for _, card := range i.cards {
+		list = append(list, card.registered(isHealthy(card.gpu.UUID)))
+	}
+	return list
+}
+
+func (c *card) registered(isHealthy bool) register.Card {
+	return register.Card{UUID: c.gpu.UUID, Index: c.gpu.Index, Name: c.gpu.Name, NUMA: c.numa,
+		MemoryMiB: int64(c.gpu.MemoryBytes >> 20), Healthy: isHealthy, Card: c.conf}
+}
+
+// kind is what the devices of a resource stand for.
+type kind int
+
+const (
+	ofCount kind = iota
+	ofMemory
+	ofCores
+)
+
+// prefixes stand between a card's uuid and a device's number.
+var prefixes = map[kind]string{ofCount: "-", ofMemory: "-memory-", ofCores: "-core-"}
+
+// devices are the kubelet's devices of a kind.
+func (i *inventory) devices(of kind, isHealthy func(uuid string) bool) []*pluginapi.Device {
+	list := []*pluginapi.Device{}
+	for _, card := range i.registered(isHealthy) {
+		count := int64(card.SplitCount)
+		switch of {
+		case ofMemory:
+			count = card.Units()
+		case ofCores:
+			count = int64(card.Cores())
+		}
+		health := pluginapi.Healthy
+		if !card.Healthy {
+			health = pluginapi.Unhealthy
+		}
+		devices := make([]pluginapi.Device, count)
+		for j := range devices {
+			devices[j].ID, devices[j].Health = card.UUID+prefixes[of]+strconv.Itoa(j), health
+			list = append(list, &devices[j])
+		}
+	}
+	return list
+}
+
+// What the kubelet receives at most, and from how many devices on upstream warns.
+const (
+	messageMax = 4 << 20
+	devicesMax = 60000
+)
+
+// errTooLong: the kubelet would not take the list.
+var errTooLong = errors.New("the list of devices is too long for the kubelet")
+
+// checkLength refuses a list that the kubelet would drop, and warns of one that is near it.
+func (i *inventory) checkLength(resource string, devices []*pluginapi.Device) error {
+	count := int64(len(devices))
+	if count <= devicesMax {
+		return nil
+	}
+	factor := int64(1)
+	for _, card := range i.cards {
+		factor = max(factor, int64(card.conf.MemoryFactor))
+	}
+	needed := (factor*count + devicesMax - 1) / devicesMax
+	size := proto.Size(&pluginapi.ListAndWatchResponse{Devices: devices})
+	if size > messageMax {
+		return fmt.Errorf("%s: %d devices are a message of %d bytes, expected at most %d: %w; set gpuMemoryFactor to at least %d "+
+			"(deviceSplitCount and deviceCoreScaling count too)", resource, count, size, messageMax, errTooLong, needed)
+	}
+	klog.InfoS("A list of devices is nearly too long for the kubelet", "resource", resource, "devices", count,
+		"gpuMemoryFactorAtLeast", needed)
+	return nil
+}

@@ -1,0 +1,200 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"vgpualloc.example/adapters/deviceplugin/assignment"
+	"vgpualloc.example/adapters/deviceplugin/config"
+	"vgpualloc.example/adapters/deviceplugin/layout"
+	"vgpualloc.example/adapters/deviceplugin/register"
+	"vgpualloc.example/adapters/objects"
+	"vgpualloc.example/adapters/vga"
+)
+
+// ledger is the core's view of this node: its cards as this plugin registers them, and the pods that have something of them.
+type ledger struct {
+	*vga.Cluster
+	node   string
+	plugin *Plugin
+
+	mutex sync.Mutex
+	pods  map[string]*v1.Pod // by uid
+}
+
+// newLedger knows the cards. The device configuration is the text of device-config.yaml.
+func (p *Plugin) newLedger(node, deviceConfig string, cards []register.Card, volcano config.Resources) (*ledger, error) {
+	cluster, err := vga.New(vga.Options{DeviceConfig: deviceConfig})
+	if err != nil {
+		return nil, fmt.Errorf("the devices' configuration: %w", err)
+	}
+	made := &ledger{Cluster: cluster, node: node, plugin: p, pods: map[string]*v1.Pod{}}
+	counts := v1.ResourceList{}
+	add := func(name string, amount int64) {
+		total := counts[v1.ResourceName(name)]
+		total.Add(*resource.NewQuantity(amount, resource.DecimalSI))
+		counts[v1.ResourceName(name)] = total
+	}
+	for i := range cards {
+		for _, names := range []config.Resources{volcano, {Number: "volcano.sh/vgpu-number", Memory: "volcano.sh/vgpu-memory", Cores: "volcano.sh/vgpu-cores"}} {
+			add(names.Number, int64(cards[i].SplitCount))
+			add(names.Memory, cards[i].Units())
+			add(names.Cores, int64(cards[i].Cores()))
+		}
+		cards[i].Healthy = true // the layout's own service says which may be used
+	}
+	text, err := objects.Text(&v1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: node, Annotations: map[string]string{register.VolcanoAnnotation: register.Volcano(cards)}},
+		Status:     v1.NodeStatus{Capacity: counts, Allocatable: counts}})
+	if err == nil {
+		_, err = cluster.Upsert(text)
+	}
+	if err != nil {
+		cluster.Close()
+		return nil, fmt.Errorf("the core cannot be told of the cards: %w", err)
+	}
+	return made, nil
+}
+
+func (l *ledger) hear(object any) {
+	pod, isPod := object.(*v1.Pod)
+	if !isPod || pod.Spec.NodeName != l.node {
+		return
+	}
+	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+		l.forget(pod)
+		return
+	}
+	l.mutex.Lock()
+	l.pods[string(pod.UID)] = pod
+	l.mutex.Unlock()
+	text, err := objects.Text(objects.Pod(pod, true))
+	if err == nil {
+		_, err = l.Upsert(text)
+	}
+	if err != nil && !errors.Is(err, vga.Closed) {
+		klog.ErrorS(err, "The core cannot be told of a pod", "pod", klog.KObj(pod))
+	}
+}
+
+func (l *ledger) forget(object any) {
+	if gone, isUnknown := object.(cache.DeletedFinalStateUnknown); isUnknown {
+		object = gone.Obj
+	}
+	pod, isPod := object.(*v1.Pod)
+	if !isPod {
+		return
+	}
+	l.mutex.Lock()
+	delete(l.pods, string(pod.UID))
+	l.mutex.Unlock()
+	if err := l.RemovePod(string(pod.UID)); err != nil && !errors.Is(err, vga.UnknownPod) && !errors.Is(err, vga.Closed) {
+		klog.ErrorS(err, "The core cannot be told that a pod is gone", "pod", klog.KObj(pod))
+	}
+}
+
+// follow keeps the pods until the context ends; synced is called once all are known that are there.
+func (l *ledger) follow(ctx context.Context, synced func()) {
+	factory := informers.NewSharedInformerFactoryWithOptions(l.plugin.options.Client, 0, informers.WithTweakListOptions(func(options *metav1.ListOptions) {
+		options.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", l.node).String()
+	}))
+	informer := factory.Core().V1().Pods().Informer()
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: l.hear,
+		UpdateFunc: func(_, object any) { l.hear(object) }, DeleteFunc: l.forget})
+	if err != nil {
+		klog.ErrorS(err, "Pods cannot be followed")
+		return
+	}
+	factory.Start(ctx.Done())
+	if cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		synced()
+	}
+	<-ctx.Done()
+	factory.Shutdown()
+}
+
+// refresh reads the pods as they are now.
+func (l *ledger) refresh(ctx context.Context) error {
+	list, err := l.plugin.options.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", l.node).String()})
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for i := range list.Items {
+		there[string(list.Items[i].UID)] = true
+		l.hear(&list.Items[i])
+	}
+	l.mutex.Lock()
+	gone := []*v1.Pod{}
+	for uid, pod := range l.pods {
+		if !there[uid] {
+			gone = append(gone, pod)
+		}
+	}
+	l.mutex.Unlock()
+	for _, pod := range gone {
+		l.forget(pod)
+	}
+	return nil
+}
+
+// claim is how far a container is, by its pod's annotations.
+func (l *ledger) claim(uid, container string) layout.Claim {
+	l.mutex.Lock()
+	pod := l.pods[uid]
+	l.mutex.Unlock()
+	if pod == nil {
+		return layout.Answered
+	}
+	switch pod.Annotations["volcano.sh/bind-phase"] {
+	case "failed":
+		return layout.Over
+	case "allocating":
+	default:
+		return layout.Answered
+	}
+	open, err := assignment.ParseVolcano(pod.Annotations["volcano.sh/devices-to-allocate"])
+	if err != nil {
+		return layout.Answered
+	}
+	if len(open) == len(pod.Spec.Containers) {
+		for i := range open {
+			if pod.Spec.Containers[i].Name == container {
+				return claimOf(len(open[i]) > 0)
+			}
+		}
+	}
+	return claimOf(open.Next("") >= 0)
+}
+
+func claimOf(waits bool) layout.Claim {
+	if waits {
+		return layout.Waiting
+	}
+	return layout.Answered
+}
+
+// repairedAnnotation of the node names cards, joined by commas, that somebody has repaired.
+const repairedAnnotation = "volcano.sh/vgpu-repaired"
+
+func repairedCards(annotations map[string]string) []string {
+	list := []string{}
+	for _, uuid := range strings.Split(annotations[repairedAnnotation], ",") {
+		if uuid = strings.TrimSpace(uuid); uuid != "" {
+			list = append(list, uuid)
+		}
+	}
+	return list
+}

@@ -1,0 +1,126 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"vgpualloc.example/adapters/deviceplugin/config"
+)
+
+// sources are what a configuration was read from.
+type sources struct {
+	flags    config.Flags
+	device   *v1.ConfigMap // volcano-vgpu-device-config
+	nodeFile []byte        // nil: there is none
+}
+
+func (s *sources) build() (*config.Config, error) {
+	return config.Build(s.flags, []byte(s.device.Data[config.DeviceConfigKey]), s.nodeFile)
+}
+
+// load reads all sources. It waits for an API server that cannot be reached; anything else that is wrong is an error.
+func (p *Plugin) load(ctx context.Context) (*sources, error) {
+	read := &sources{flags: p.flags}
+	if path := p.flags.ConfigFile; path != "" {
+		text, err := os.ReadFile(p.options.Root + path)
+		if err != nil {
+			return nil, fmt.Errorf("--config-file: %w", err)
+		}
+		if read.flags, err = p.flags.WithConfigFile(text); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if read.device, err = p.deviceConfig(ctx); err != nil {
+		return nil, err
+	}
+	read.nodeFile, err = os.ReadFile(p.options.Root + p.flags.NodeFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		read.nodeFile = nil
+	case err != nil:
+		return nil, fmt.Errorf("--node-config-file: %w", err)
+	case read.nodeFile == nil:
+		read.nodeFile = []byte{}
+	}
+	return read, nil
+}
+
+// deviceConfig finds the ConfigMap in the first namespace that has it.
+func (p *Plugin) deviceConfig(ctx context.Context) (*v1.ConfigMap, error) {
+	isReported := false
+	for {
+		found, err := p.lookForDeviceConfig(ctx)
+		if found == nil && err == nil && p.flags.CreateDeviceConfig && p.options.CreateDeviceConfig != nil {
+			found, err = p.options.CreateDeviceConfig(ctx, p.options.Client)
+		}
+		if found != nil || ctx.Err() != nil {
+			return found, ctx.Err()
+		}
+		if err != nil && !mayPass(err) {
+			return nil, fmt.Errorf("ConfigMap %s cannot be read: %w", config.DeviceConfigName, err)
+		}
+		if err == nil {
+			return nil, fmt.Errorf("ConfigMap %s with key %s: expected it in namespace %s, it is in none", config.DeviceConfigName,
+				config.DeviceConfigKey, strings.Join(config.DeviceConfigNamespaces, " or "))
+		}
+		if !isReported {
+			klog.ErrorS(err, "The ConfigMap with the devices' configuration cannot be read yet; trying again")
+			isReported = true
+		}
+		pause(ctx, p.intervals.API)
+	}
+}
+
+// lookForDeviceConfig: neither a ConfigMap nor an error says that no namespace has it.
+func (p *Plugin) lookForDeviceConfig(ctx context.Context) (*v1.ConfigMap, error) {
+	for _, namespace := range config.DeviceConfigNamespaces {
+		call, cancel := context.WithTimeout(ctx, 10*time.Second)
+		found, err := p.options.Client.CoreV1().ConfigMaps(namespace).Get(call, config.DeviceConfigName, metav1.GetOptions{})
+		cancel()
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("namespace %s: %w", namespace, err)
+		}
+		if _, has := found.Data[config.DeviceConfigKey]; !has {
+			return nil, fmt.Errorf("namespace %s: there is no key %s, expected one: %w", namespace, config.DeviceConfigKey, errNoKey)
+		}
+		return found, nil
+	}
+	return nil, nil
+}
+
+var errNoKey = errors.New("the ConfigMap is not one of this plugin")
+
+// mayPass: the API server was not reached, or has trouble of its own.
+func mayPass(err error) bool {
+	if errors.Is(err, errNoKey) {
+		return false
+	}
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		code := status.Status().Code
+		return code >= 500 || code == 429 || code == 409 || code == 401 // tokens of a start may be late
+	}
+	return true
+}
+
+func pause(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
