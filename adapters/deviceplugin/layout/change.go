@@ -47,14 +47,14 @@ func (c *change) step(ctx context.Context, step vga.LayoutStep) error {
 	before := c.seen.instances
 	var err error
 	if step.Kind == vga.DestroyInstance {
-		err = c.destroy(ctx, at)
+		err = c.destroy(at)
 	} else {
-		err = c.create(ctx, step)
+		err = c.create(step)
 	}
 	if err != nil {
 		return err
 	}
-	after, err := c.executor.read(ctx, c.target)
+	after, err := c.executor.read(c.target)
 	if err != nil {
 		return fmt.Errorf("the instances cannot be read after it: %w", err)
 	}
@@ -67,7 +67,7 @@ func (c *change) step(ctx context.Context, step vga.LayoutStep) error {
 	return nil
 }
 
-func (c *change) destroy(ctx context.Context, at place) error {
+func (c *change) destroy(at place) error {
 	instance, is := find(c.seen.instances, at)
 	if !is {
 		return fmt.Errorf("%w: no such instance", hardware.ErrUnknown)
@@ -75,14 +75,14 @@ func (c *change) destroy(ctx context.Context, at place) error {
 	if users := c.used.by[at]; instance.Busy || len(users) > 0 {
 		return fmt.Errorf("%w: %v", hardware.ErrInUse, users)
 	}
-	_, err := bounded(ctx, c.executor, c.target, "destroying an instance", func() (struct{}, error) {
+	_, err := bounded(c.executor, c.target, "destroying an instance", func() (struct{}, error) {
 		return struct{}{}, c.executor.options.Library.DestroyInstance(c.target.uuid, instance.GI)
 	})
 	return err
 }
 
-func (c *change) create(ctx context.Context, step vga.LayoutStep) error {
-	_, err := bounded(ctx, c.executor, c.target, "creating an instance", func() (hardware.Instance, error) {
+func (c *change) create(step vga.LayoutStep) error {
+	_, err := bounded(c.executor, c.target, "creating an instance", func() (hardware.Instance, error) {
 		return c.executor.options.Library.CreateInstance(c.target.uuid, step.ProfileID, step.Start, step.Size)
 	})
 	return err
@@ -139,7 +139,7 @@ func (c *change) fail(ctx context.Context, step vga.LayoutStep, cause error) err
 		}
 		failure.RolledBack = err == nil
 	}
-	instances, err := e.read(context.WithoutCancel(ctx), c.target)
+	instances, err := e.read(c.target)
 	if err != nil {
 		failure.Cause = errors.Join(cause, err)
 		return failure
@@ -154,7 +154,7 @@ func (c *change) fail(ctx context.Context, step vga.LayoutStep, cause error) err
 
 // undo takes the steps done back, the last one first.
 func (c *change) undo(ctx context.Context) error {
-	instances, err := c.executor.read(ctx, c.target)
+	instances, err := c.executor.read(c.target)
 	if err != nil {
 		return err
 	}

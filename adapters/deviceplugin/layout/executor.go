@@ -209,7 +209,7 @@ func (e *Executor) leave(target *card, outcome error) {
 	e.setStatus(target, Status{Service: Withdrawn, Reason: stuck.Error()})
 	go func() {
 		stuck.wait()
-		_, err := e.settle(context.Background(), target)
+		_, err := e.settle(target)
 		e.leave(target, err)
 	}()
 }
@@ -232,7 +232,7 @@ func (e *Executor) setStatus(target *card, status Status) {
 
 // bounded makes one call of the library within StepLimit. A call that does not return in time keeps the GPU's turn until it does:
 // nobody may touch the GPU meanwhile.
-func bounded[Value any](ctx context.Context, e *Executor, target *card, what string, call func() (Value, error)) (Value, error) {
+func bounded[Value any](e *Executor, target *card, what string, call func() (Value, error)) (Value, error) {
 	type outcome struct {
 		value Value
 		err   error

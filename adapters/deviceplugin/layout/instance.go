@@ -37,7 +37,7 @@ func (e *Executor) Instance(ctx context.Context, gpuUUID string, geometry config
 }
 
 func (e *Executor) instance(ctx context.Context, target *card, geometry config.Geometry, position int) (string, error) {
-	seen, err := e.look(ctx, target)
+	seen, err := e.look(target)
 	if err != nil {
 		return "", err
 	}
@@ -172,7 +172,7 @@ func (e *Executor) carryOut(ctx context.Context, target *card, seen *sight, used
 		return nil
 	}
 	failure := e.apply(ctx, target, seen, used, steps)
-	_, err := e.settle(context.WithoutCancel(ctx), target)
+	_, err := e.settle(target)
 	if failure != nil {
 		return failure
 	}
@@ -188,14 +188,14 @@ func (e *Executor) Make(ctx context.Context, gpuUUID, profileName string, start 
 	}
 	defer func() { e.leave(target, err) }()
 	err = e.patiently(ctx, func() (failure error) {
-		migUUID, failure = e.make(ctx, target, profileName, start)
+		migUUID, failure = e.instanceAt(ctx, target, profileName, start)
 		return failure
 	})
 	return migUUID, err
 }
 
-func (e *Executor) make(ctx context.Context, target *card, profileName string, start uint32) (string, error) {
-	seen, err := e.look(ctx, target)
+func (e *Executor) instanceAt(ctx context.Context, target *card, profileName string, start uint32) (string, error) {
+	seen, err := e.look(target)
 	if err != nil {
 		return "", err
 	}
@@ -256,5 +256,5 @@ func (e *Executor) enabled(ctx context.Context, target *card, seen *sight) (*sig
 	if err := e.switchMig(ctx, target, seen); err != nil {
 		return nil, err
 	}
-	return e.look(ctx, target)
+	return e.look(target)
 }

@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,8 +20,8 @@ type sight struct {
 }
 
 // look reads a GPU and the ledger. A Refusal where the GPU cannot be cut at all.
-func (e *Executor) look(ctx context.Context, target *card) (*sight, error) {
-	gpus, err := bounded(ctx, e, target, "reading the GPUs", e.options.Library.GPUs)
+func (e *Executor) look(target *card) (*sight, error) {
+	gpus, err := bounded(e, target, "reading the GPUs", e.options.Library.GPUs)
 	if err != nil {
 		return nil, refuse(target.uuid, err, "the GPUs cannot be read")
 	}
@@ -45,7 +44,7 @@ func (e *Executor) look(ctx context.Context, target *card) (*sight, error) {
 	}
 	target.forgetHanded(e, result)
 	if result.gpu.MigEnabled {
-		if result.instances, err = e.read(ctx, target); err != nil {
+		if result.instances, err = e.read(target); err != nil {
 			return nil, refuse(target.uuid, err, "its instances cannot be read")
 		}
 	}
@@ -53,8 +52,8 @@ func (e *Executor) look(ctx context.Context, target *card) (*sight, error) {
 }
 
 // read reads the instances of a GPU, by ascending start.
-func (e *Executor) read(ctx context.Context, target *card) ([]hardware.Instance, error) {
-	instances, err := bounded(ctx, e, target, "reading the instances", func() ([]hardware.Instance, error) {
+func (e *Executor) read(target *card) ([]hardware.Instance, error) {
+	instances, err := bounded(e, target, "reading the instances", func() ([]hardware.Instance, error) {
 		return e.options.Library.Instances(target.uuid)
 	})
 	slices.SortStableFunc(instances, func(left, right hardware.Instance) int { return int(left.Start) - int(right.Start) })
@@ -234,6 +233,9 @@ func (e *Executor) blocked(target *card, seen *sight, used *usage, what string) 
 	var users []string
 	for _, at := range used.places() {
 		users = append(users, e.board.name(seen.model, at)+" ("+strings.Join(used.by[at], ", ")+")")
+	}
+	if len(users) == 0 {
+		return refuse(target.uuid, nil, "%s cannot be made", what)
 	}
 	refusal := refuse(target.uuid, hardware.ErrInUse, "%s cannot be made beside the instances in use: %s", what, strings.Join(users, "; "))
 	refusal.InUse = true

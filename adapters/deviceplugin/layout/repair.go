@@ -22,7 +22,7 @@ type Finding struct {
 // answered with and that are gone are made again at the same places, which gives them the same uuids. A GPU where that cannot be
 // done is withdrawn, until a later repair or change finds that hardware and ledger agree. The error is of the library as a whole.
 func (e *Executor) Repair(ctx context.Context) ([]Finding, error) {
-	gpus, err := e.options.Library.GPUs()
+	gpus, err := bounded(e, &card{uuid: "all"}, "reading the GPUs", e.options.Library.GPUs)
 	if err != nil {
 		return nil, fmt.Errorf("layout: the GPUs cannot be read: %w", err)
 	}
@@ -44,7 +44,7 @@ func (e *Executor) repairOne(ctx context.Context, gpuUUID string) Finding {
 		return result
 	}
 	result.Err = e.repair(ctx, target)
-	_, err = e.settle(ctx, target)
+	_, err = e.settle(target)
 	e.leave(target, errors.Join(result.Err, err))
 	if result.Err == nil {
 		result.Err = err
@@ -54,7 +54,7 @@ func (e *Executor) repairOne(ctx context.Context, gpuUUID string) Finding {
 }
 
 func (e *Executor) repair(ctx context.Context, target *card) error {
-	seen, err := e.look(ctx, target)
+	seen, err := e.look(target)
 	if err != nil || !seen.gpu.MigEnabled {
 		return err
 	}
@@ -116,8 +116,8 @@ func words(names map[string]bool) string {
 }
 
 // settle reads the GPU, notes its layout and publishes whether it is in service. The error is why it could not be read.
-func (e *Executor) settle(ctx context.Context, target *card) (*sight, error) {
-	seen, err := e.look(ctx, target)
+func (e *Executor) settle(target *card) (*sight, error) {
+	seen, err := e.look(target)
 	if err != nil {
 		var refusal *Refusal
 		reason := err.Error()
@@ -194,7 +194,7 @@ func (e *Executor) EnableMig(ctx context.Context, gpuUUID string) (err error) {
 		return err
 	}
 	defer func() { e.leave(target, err) }()
-	seen, err := e.look(ctx, target)
+	seen, err := e.look(target)
 	if err != nil || seen.gpu.MigEnabled {
 		return err
 	}
@@ -210,7 +210,7 @@ func (e *Executor) switchMig(ctx context.Context, target *card, seen *sight) err
 			return refusal
 		}
 	}
-	processes, err := bounded(ctx, e, target, "reading the processes", func() ([]hardware.Process, error) {
+	processes, err := bounded(e, target, "reading the processes", func() ([]hardware.Process, error) {
 		return e.options.Library.Processes(target.uuid)
 	})
 	if err != nil {
@@ -223,11 +223,11 @@ func (e *Executor) switchMig(ctx context.Context, target *card, seen *sight) err
 		return refusal
 	}
 	e.setStatus(target, Status{Service: Reconfiguring, Reason: "MIG is being switched on"})
-	_, failure := bounded(ctx, e, target, "switching MIG on", func() (struct{}, error) {
+	_, failure := bounded(e, target, "switching MIG on", func() (struct{}, error) {
 		return struct{}{}, e.options.Library.SetMigMode(target.uuid, true)
 	})
 	target.reset = errors.Is(failure, hardware.ErrPending)
-	after, err := e.settle(context.WithoutCancel(ctx), target)
+	after, err := e.settle(target)
 	switch {
 	case failure != nil:
 		return refuse(target.uuid, failure, "MIG cannot be switched on")
