@@ -111,7 +111,8 @@ func (a *Allocator) Allocate(ctx context.Context, resource string, ids []string)
 	return nil, ErrNoPod
 }
 
-// claim takes the container that a call is for. Right after a binding the cache may not have the pod: the API server is then asked.
+// claim takes the container that a call is for. Right after a binding the cache may not have the pod: unless one waits for exactly
+// the cards of the ids, the API server is asked before another one is chosen.
 func (a *Allocator) claim(ctx context.Context, resource string, ids []string) (*claim, error) {
 	var holds Holds
 	if a.Assigned != nil && a.pods.isAmbiguous(resource, len(ids)) {
@@ -120,14 +121,20 @@ func (a *Allocator) claim(ctx context.Context, resource string, ids []string) (*
 			klog.ErrorS(err, "What the kubelet has handed out could not be read; pods are told apart without it")
 		}
 	}
-	if claim := a.pods.take(resource, ids, holds); claim != nil {
+	if claim := a.pods.take(resource, ids, holds, true); claim != nil {
 		return claim, nil
 	}
-	if err := a.list(ctx); err != nil {
-		return nil, err
-	}
-	if claim := a.pods.take(resource, ids, holds); claim != nil {
-		return claim, nil
+	for range attempts {
+		before := a.pods.claims()
+		if err := a.list(ctx); err != nil {
+			return nil, err
+		}
+		if claim := a.pods.take(resource, ids, holds, false); claim != nil {
+			return claim, nil
+		}
+		if a.pods.claims() == before { // otherwise another call may have taken this one's pod, and the list lacks its own
+			break
+		}
 	}
 	return nil, ErrNoPod
 }

@@ -24,6 +24,7 @@ const (
 // dialect is how one family of schedulers writes assignments.
 type dialect struct {
 	node, time, phase, devices string // annotations of pods
+	whole                      string // annotation with the assignment as it was before anything was erased
 	lock                       string // annotation of nodes
 	lockNamesPod               bool   // its value is "time,namespace,name"
 	endsTime                   bool   // the time becomes timeEnded with the phase
@@ -36,12 +37,12 @@ type dialect struct {
 var (
 	volcano = &dialect{
 		node: "volcano.sh/vgpu-node", time: "volcano.sh/vgpu-time", phase: "volcano.sh/bind-phase",
-		devices: "volcano.sh/devices-to-allocate", lock: "hamivgpu", endsTime: true,
+		devices: "volcano.sh/devices-to-allocate", whole: "volcano.sh/vgpu-ids-new", lock: "hamivgpu", endsTime: true,
 		read: assignment.ParseVolcano, write: assignment.Slots.Volcano,
 	}
 	hami = &dialect{
 		node: "hami.io/vgpu-node", time: "hami.io/vgpu-time", phase: "hami.io/bind-phase",
-		devices: "hami.io/vgpu-devices-to-allocate", lock: "hami.io/mutex.lock", lockNamesPod: true, isInMiB: true, allContainers: true,
+		devices: "hami.io/vgpu-devices-to-allocate", whole: "hami.io/vgpu-devices-allocated", lock: "hami.io/mutex.lock", lockNamesPod: true, isInMiB: true, allContainers: true,
 		read: assignment.ParseHAMi, write: assignment.Slots.HAMi,
 	}
 	dialects = []*dialect{volcano, hami}
@@ -68,41 +69,87 @@ func requesting(containers []*v1.Container, resource string) []*v1.Container {
 	return slices.DeleteFunc(slices.Clone(containers), func(c *v1.Container) bool { return requested(c, resource) == 0 })
 }
 
-// containersOf are the containers of the slots of an assignment, and the init containers that request devices without a slot of
-// their own: they use the devices of a container that comes after them. Volcano writes slots for the containers that request
-// devices; HAMi for all, init containers first. Where the spec of no container requests any, slots count all containers.
-func (d *dialect) containersOf(pod *v1.Pod, resource string, slots assignment.Slots) (of, withoutSlot []*v1.Container, err error) {
+// mapping is one way in which the slots of an assignment may belong to containers.
+type mapping struct {
+	containers  []*v1.Container // of the slots
+	withoutSlot []*v1.Container // init containers that request devices: they use those of a container that comes after them
+}
+
+// mappingsOf are the ways in which schedulers have written slots, the usual one of the dialect first. Volcano writes slots for the
+// containers that request devices; HAMi for all, init containers first.
+func (d *dialect) mappingsOf(pod *v1.Pod, resource string) []mapping {
 	initial, regular := pointers(pod.Spec.InitContainers), pointers(pod.Spec.Containers)
-	all := slices.Concat(initial, regular)
 	initialRequesting, regularRequesting := requesting(initial, resource), requesting(regular, resource)
-	count := len(slots)
-	for ; count > 0; count-- {
-		switch {
-		case d.allContainers && count == len(all):
-			return all, nil, nil
-		case !d.allContainers && len(regularRequesting) > 0 && count == len(regularRequesting):
-			return regularRequesting, initialRequesting, nil
-		case count == len(regular):
-			return regular, initialRequesting, nil
-		case count == len(all):
-			return all, nil, nil
-		case len(initialRequesting) > 0 && count == len(initialRequesting)+len(regularRequesting):
-			return slices.Concat(initialRequesting, regularRequesting), nil, nil
-		case len(regularRequesting) == 0 && len(initialRequesting) == 0 && count < len(regular):
-			return regular[:count], nil, nil
+	result := []mapping{
+		{containers: regularRequesting, withoutSlot: initialRequesting},
+		{containers: regular, withoutSlot: initialRequesting},
+		{containers: slices.Concat(initial, regular)},
+		{containers: slices.Concat(initialRequesting, regularRequesting)},
+	}
+	if d.allContainers {
+		result[0], result[2] = result[2], result[0]
+	}
+	return result
+}
+
+// containersOf finds the mapping of an assignment: it has as many containers as slots, and they request what the slots have. Where
+// none fits in both ways its number decides; empty slots at the end may be left out. Where the spec of no container requests
+// devices, slots may end before the containers do. The whole assignment tells more than what is left of it.
+func (d *dialect) containersOf(pod *v1.Pod, resource string, slots assignment.Slots) (mapping, error) {
+	mappings := d.mappingsOf(pod, resource)
+	if whole, err := d.read(pod.Annotations[d.whole]); err == nil && len(whole) == len(slots) {
+		slots = whole
+	}
+	for count := len(slots); count > 0; count-- {
+		var fitting []mapping
+		for _, candidate := range mappings {
+			if len(candidate.containers) == count {
+				fitting = append(fitting, candidate)
+			}
+		}
+		for _, candidate := range fitting {
+			if candidate.requests(resource, slots) {
+				return candidate, nil
+			}
+		}
+		if len(fitting) > 0 {
+			return fitting[0], nil
 		}
 		if len(slots[count-1]) > 0 {
-			break // only what is empty at the end may be left out
+			break
 		}
 	}
-	return nil, nil, fmt.Errorf("annotation %s has %d containers, expected the %d that request %s, or all %d",
-		d.devices, len(slots), len(regularRequesting), resource, len(all))
+	regular := mappings[1]
+	if asked := len(mappings[3].containers); asked == 0 && len(slots) < len(regular.containers) {
+		return mapping{containers: regular.containers[:len(slots)]}, nil
+	}
+	return mapping{}, fmt.Errorf("annotation %s has %d slots, expected one for each container that requests %s, or for all containers",
+		d.devices, len(slots), resource)
+}
+
+// requests says whether the containers request what the slots have; slots may be empty.
+func (m mapping) requests(resource string, slots assignment.Slots) bool {
+	for i, container := range m.containers {
+		if count := len(slots[i]); count > 0 && count != requested(container, resource) {
+			return false
+		}
+	}
+	return true
 }
 
 // cardsOf is a text that is equal for equal sets of cards, whatever their order.
 func cardsOf(uuids []string) string {
 	slices.Sort(uuids)
 	return strings.Join(uuids, ",")
+}
+
+// cardsOfIDs are those of a kubelet's device ids, as cardsOf writes them.
+func cardsOfIDs(ids []string) string {
+	cards := make([]string, len(ids))
+	for i, id := range ids {
+		cards[i] = cardOf(id)
+	}
+	return cardsOf(cards)
 }
 
 // cardOf is the card of a kubelet's device id, `uuid-3`.

@@ -18,6 +18,7 @@ type table struct {
 	resources map[*dialect]string // whose ids the kubelet sends for pods of a dialect; empty: none
 
 	mu     sync.Mutex
+	taken  int                     // how often a container was claimed
 	states map[types.UID]*podState // of all pods of the node
 }
 
@@ -135,25 +136,22 @@ func (s *podState) next(resource string) *target {
 	return nil
 }
 
-// take claims the container that a call with these ids is for; nil: none fits.
-func (t *table) take(resource string, ids []string, holds Holds) *claim {
+// take claims the container that a call with these ids is for; nil: none fits. isExact: only one that was promised the ids' cards.
+func (t *table) take(resource string, ids []string, holds Holds, isExact bool) *claim {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	best, next := t.choose(resource, ids, holds)
-	if best == nil {
+	if best == nil || isExact && next.cards != cardsOfIDs(ids) {
 		return nil
 	}
 	best.claimed[next.key()] = true
+	t.taken++
 	return &claim{candidate: best.waiting, target: *next}
 }
 
 // choose is take without the claim; the lock is held.
 func (t *table) choose(resource string, ids []string, holds Holds) (best *podState, next *target) {
-	cards := make([]string, len(ids))
-	for i, id := range ids {
-		cards[i] = cardOf(id)
-	}
-	wanted := cardsOf(cards)
+	wanted := cardsOfIDs(ids)
 	for _, state := range t.states {
 		waiting := state.next(resource)
 		if waiting == nil || waiting.count != len(ids) {
@@ -174,6 +172,13 @@ func (t *table) choose(resource string, ids []string, holds Holds) (best *podSta
 		best, next = state, waiting
 	}
 	return best, next
+}
+
+// claims is how often a container was claimed so far.
+func (t *table) claims() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.taken
 }
 
 // release gives a claim back.
@@ -211,4 +216,11 @@ func isOlder(version, than string) bool {
 	mine, err := strconv.ParseUint(version, 10, 64)
 	other, otherErr := strconv.ParseUint(than, 10, 64)
 	return err == nil && otherErr == nil && mine < other
+}
+
+// knows says whether a version of a pod has been seen.
+func (t *table) knows(uid types.UID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.states[uid] != nil
 }
