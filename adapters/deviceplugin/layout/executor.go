@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -170,6 +171,19 @@ func (e *Executor) Status(gpuUUID string) Status {
 		return known.status
 	}
 	return Status{}
+}
+
+// ProfileName is what the catalog calls a profile of a model, which the driver names: "3g.20gb". Empty: it has none of that number.
+func (e *Executor) ProfileName(model string, profileID uint32) string {
+	known, err := e.board.model(model)
+	if err != nil {
+		return ""
+	}
+	named, err := e.board.profile(known, strconv.FormatUint(uint64(profileID), 10))
+	if err != nil {
+		return ""
+	}
+	return named.Name
 }
 
 // take waits for the GPU's turn; the caller gives it back with leave.

@@ -67,3 +67,16 @@ type liar struct{ *memory }
 func (l *liar) CreateInstance(uuid string, profileID, start, size uint32) (hardware.Instance, error) {
 	return hardware.Instance{GI: 1, ProfileID: profileID, Start: start, Size: size, Compute: []uint32{0}, UUID: migUUID(uuid, profileID, start)}, nil
 }
+
+func TestProfilesAreNamed(t *testing.T) {
+	n := newNode(t, newMemory(a100), false)
+	for _, row := range []struct {
+		model string
+		id    uint32
+		name  string
+	}{{a100, 9, "3g.20gb"}, {a30, 14, "1g.6gb"}, {h100, 15, "1g.20gb"}, {a100, 77, ""}, {"Tesla T4", 0, ""}} {
+		if name := n.executor.ProfileName(row.model, row.id); name != row.name {
+			t.Errorf("profile %d of %s is %q, expected %q", row.id, row.model, name, row.name)
+		}
+	}
+}
