@@ -115,11 +115,11 @@ func (b *board) profile(of *model, name string) (profile, error) {
 	if err := b.cluster.NoteLayout(of.node, boardGPU, nil, nil); err != nil {
 		return profile{}, err
 	}
-	steps, found, err := b.cluster.PlanLayout(of.node, boardGPU, vga.LayoutRequest{Group: name + "=1"})
+	steps, isPossible, err := b.cluster.PlanLayout(of.node, boardGPU, vga.LayoutRequest{Group: name + "=1"})
 	if err != nil {
 		return profile{}, fmt.Errorf("profile %q of model %s: %w", name, of.name, err)
 	}
-	if !found || len(steps) != 1 {
+	if !isPossible || len(steps) != 1 {
 		return profile{}, fmt.Errorf("profile %q of model %s: no place on an empty GPU", name, of.name)
 	}
 	result := profile{ID: steps[0].ProfileID, Name: steps[0].Profile, Size: steps[0].Size}
@@ -180,7 +180,7 @@ func (b *board) placesPlan(of *model, existing, used, wanted []place) (*plan, er
 	defer b.lock.Unlock()
 	sketch := b.sketch(of, existing, used)
 	for _, at := range wanted {
-		if found, err := sketch.take(vga.LayoutRequest{Want: at.text()}); !found || err != nil {
+		if isPossible, err := sketch.take(vga.LayoutRequest{Want: at.text()}); !isPossible || err != nil {
 			return nil, err
 		}
 		sketch.used = append(sketch.used, at)
@@ -205,7 +205,7 @@ func (b *board) countsPlan(of *model, existing, used []place, counts []profileCo
 		}
 		for range missing {
 			want := vga.LayoutRequest{Want: strconv.FormatUint(uint64(kind.ID), 10)}
-			if found, err := sketch.take(want); !found || err != nil {
+			if isPossible, err := sketch.take(want); !isPossible || err != nil {
 				return nil, err
 			}
 			sketch.used = append(sketch.used, sketch.idle(kind.ID))
@@ -225,27 +225,27 @@ func (b *board) countsPlan(of *model, existing, used []place, counts []profileCo
 	return sketch.plan(true, nil)
 }
 
-// completions are the ways, at most `limit`, to have exactly so many instances of each profile with those that are kept; each way
+// completions are the ways, at most `limit`, to have exactly so many instances of each profile with those that are present; each way
 // is the places that are missing.
-func (b *board) completions(of *model, kept []place, counts []profileCount, limit int) [][]place {
+func (b *board) completions(of *model, present []place, counts []profileCount, limit int) [][]place {
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	var result [][]place
 	var complete func(row int, from uint32, layout []place)
 	complete = func(row int, from uint32, layout []place) {
 		if row == len(counts) {
-			result = append(result, slices.Clone(layout[len(kept):]))
+			result = append(result, slices.Clone(layout[len(present):]))
 			return
 		}
 		kind := counts[row]
-		present := 0
+		count := 0
 		for _, at := range layout {
 			if at.ProfileID == kind.ID {
-				present++
+				count++
 			}
 		}
-		if present >= kind.Count {
-			if present == kind.Count {
+		if count >= kind.Count {
+			if count == kind.Count {
 				complete(row+1, 0, layout)
 			}
 			return
@@ -261,7 +261,7 @@ func (b *board) completions(of *model, kept []place, counts []profileCount, limi
 			}
 		}
 	}
-	complete(0, 0, kept)
+	complete(0, 0, present)
 	return result
 }
 
@@ -282,8 +282,8 @@ func (s *sketch) take(wanted vga.LayoutRequest) (bool, error) {
 	if err := s.board.cluster.NoteLayout(s.model.node, boardGPU, texts(s.existing), texts(s.used)); err != nil {
 		return false, err
 	}
-	steps, found, err := s.board.cluster.PlanLayout(s.model.node, boardGPU, wanted)
-	if !found || err != nil {
+	steps, isPossible, err := s.board.cluster.PlanLayout(s.model.node, boardGPU, wanted)
+	if !isPossible || err != nil {
 		return false, err
 	}
 	for _, step := range steps {
@@ -314,8 +314,8 @@ func (s *sketch) idle(profileID uint32) place {
 }
 
 // plan is what was sketched.
-func (s *sketch) plan(found bool, err error) (*plan, error) {
-	if !found || err != nil {
+func (s *sketch) plan(isPossible bool, err error) (*plan, error) {
+	if !isPossible || err != nil {
 		return nil, err
 	}
 	slices.SortFunc(s.existing, func(left, right place) int { return int(left.Start) - int(right.Start) })

@@ -110,8 +110,8 @@ func (e *Executor) groupWay(target *card, seen *sight, used *usage, wanted *grou
 	members, _ := split(existing, isMember)
 	switch {
 	case target.cut.isOf(wanted) && (len(inUse) > 0 || seen.hasAnswered(wanted.name)): // the same places, whatever is gone
-		missing, kept := split(target.cut.all(), func(at place) bool { return !slices.Contains(existing, at) })
-		way, err = e.board.placesPlan(seen.model, existing, union(inUse, kept), missing)
+		missing, remaining := split(target.cut.all(), func(at place) bool { return !slices.Contains(existing, at) })
+		way, err = e.board.placesPlan(seen.model, existing, union(inUse, remaining), missing)
 	case len(inUse) > 0 && cutOf(wanted, existing) != nil: // others may be beside it
 		way = &plan{after: existing}
 	case len(used.unclear) > 0: // which of the missing instances pods have is known only if there is one way to complete the group

@@ -9,7 +9,7 @@ import (
 	"vgpualloc.example/adapters/deviceplugin/hardware"
 )
 
-var killPoints = flag.Int("kill-points", 100, "random points at which the executor is killed, in memory")
+var killPoints = flag.Int("kill-points", 60, "random points at which the executor is killed, in memory")
 
 func (m *memory) run(uuid string, busy bool) error {
 	m.lock.Lock()
@@ -48,8 +48,8 @@ func mayEnable(options *Options) { options.MayEnable = func(string) bool { retur
 // tally is what became of stories.
 type tally struct{ points, answers, refusals, failures, withdrawn int }
 
-func (c *tally) add(kept *records) {
-	c.answers, c.refusals, c.failures = c.answers+kept.Answers, c.refusals+kept.Refusals, c.failures+kept.Failures
+func (c *tally) add(saved *records) {
+	c.answers, c.refusals, c.failures = c.answers+saved.Answers, c.refusals+saved.Refusals, c.failures+saved.Failures
 }
 
 // TestKilledAnywhere ends the program at every kind of point, starts it again and compares hardware, ledger, what would be registered
@@ -58,11 +58,11 @@ func TestKilledAnywhere(t *testing.T) {
 	var sum tally
 	for seed := uint64(0); sum.points < *killPoints; seed++ {
 		random := rand.New(rand.NewPCG(seed, 34))
-		calls, err := told(t, seed, 0, killBefore, &sum)
+		calls, err := playStory(t, seed, 0, killBefore, &sum)
 		for range min(4, calls, *killPoints-sum.points) {
 			if err == nil {
 				sum.points++
-				_, err = told(t, seed, 1+random.IntN(calls), killMoment(random.IntN(3)), &sum)
+				_, err = playStory(t, seed, 1+random.IntN(calls), killMoment(random.IntN(3)), &sum)
 			}
 		}
 		if err != nil {
@@ -76,13 +76,13 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// told lets a story happen. The program is killed at one of its changing calls and started again, and sometimes killed again while
+// playStory lets a story happen. The program is killed at one of its changing calls and started again, and sometimes killed again while
 // it repairs; 0: it is not killed. The result is how many changing calls there were up to then.
-func told(t *testing.T, seed uint64, killAt int, when killMoment, sum *tally) (calls int, err error) {
+func playStory(t *testing.T, seed uint64, killAt int, when killMoment, sum *tally) (calls int, err error) {
 	tale := storyOf(seed)
 	machine := tale.machine()
-	kept := &records{Pods: map[string]record{}}
-	defer func() { sum.add(kept) }()
+	saved := &records{Pods: map[string]record{}}
+	defer func() { sum.add(saved) }()
 	kills := []int{killAt}
 	if killAt%3 == 1 {
 		kills = append(kills, 1+killAt%2)
@@ -93,11 +93,11 @@ func told(t *testing.T, seed uint64, killAt int, when killMoment, sum *tally) (c
 		}
 		n := newNode(t, machine, tale.Native, mayEnable)
 		var findings []Finding
-		if findings, err = tale.restart(n, kept); err == nil && !machine.dead {
-			err = tale.check(n, kept, machine)
+		if findings, err = tale.restart(n, saved); err == nil && !machine.dead {
+			err = tale.check(n, saved, machine)
 		}
 		if err == nil {
-			err = tale.live(n, kept, machine, func() error { return nil })
+			err = tale.live(n, saved, machine, func() error { return nil })
 		}
 		if start == 0 {
 			calls = machine.calls

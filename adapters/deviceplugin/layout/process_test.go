@@ -20,7 +20,7 @@ import (
 	"vgpualloc.example/adapters/deviceplugin/hardware/nvidia"
 )
 
-var processKillPoints = flag.Int("process-kill-points", 10, "random points at which a process with the executor is killed, on the fake NVML")
+var processKillPoints = flag.Int("process-kill-points", 5, "random points at which a process with the executor is killed, on the fake NVML")
 
 // The environment of a process that lives a story.
 const (
@@ -59,8 +59,8 @@ func (f *fakeMachine) run(uuid string, busy bool) error {
 	return nil
 }
 
-func writeRecords(path string, kept *records) error {
-	text, err := json.Marshal(kept)
+func writeRecords(path string, saved *records) error {
+	text, err := json.Marshal(saved)
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func TestOneStoryInAProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kept records
-	if err := json.Unmarshal(text, &kept); err != nil {
+	var saved records
+	if err := json.Unmarshal(text, &saved); err != nil {
 		t.Fatal(err)
 	}
 	library, err := nvidia.New(nvidia.Options{Path: fake.NeedLibrary(t)})
@@ -104,15 +104,15 @@ func TestOneStoryInAProcess(t *testing.T) {
 	tale := storyOf(seed)
 	machine := &fakeMachine{machine: fake.Open(os.Getenv(fake.Variable)), library: library}
 	n := newNodeOf(t, library, gpus, tale.Native, mayEnable)
-	findings, err := tale.restart(n, &kept)
+	findings, err := tale.restart(n, &saved)
 	for _, finding := range findings {
 		if finding.Status.Service != InService || finding.Err != nil {
 			t.Errorf("%+v", finding)
 		}
 	}
-	keep := func() error { return writeRecords(path, &kept) }
-	if err = errors.Join(err, tale.check(n, &kept, machine), keep()); err == nil {
-		err = tale.live(n, &kept, machine, keep)
+	keep := func() error { return writeRecords(path, &saved) }
+	if err = errors.Join(err, tale.check(n, &saved, machine), keep()); err == nil {
+		err = tale.live(n, &saved, machine, keep)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -141,9 +141,9 @@ func pointOf(t *testing.T, seed uint64, random *rand.Rand) (fake.Fault, bool) {
 	tale := storyOf(seed)
 	machine := tale.machine()
 	n := newNode(t, machine, tale.Native, mayEnable)
-	kept := &records{Pods: map[string]record{}}
-	_, err := tale.restart(n, kept)
-	if err = errors.Join(err, tale.live(n, kept, machine, func() error { return nil })); err != nil {
+	saved := &records{Pods: map[string]record{}}
+	_, err := tale.restart(n, saved)
+	if err = errors.Join(err, tale.live(n, saved, machine, func() error { return nil })); err != nil {
 		t.Fatalf("story %d in memory: %v", seed, err)
 	}
 	if len(machine.log) == 0 {
@@ -213,13 +213,13 @@ func TestProcessesKilledAnywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var kept records
-		if err := json.Unmarshal(text, &kept); err != nil || kept.Next != len(tale.Events) {
-			t.Fatalf("%s: %d events of %d happened, error %v", point, kept.Next, len(tale.Events), err)
+		var saved records
+		if err := json.Unmarshal(text, &saved); err != nil || saved.Next != len(tale.Events) {
+			t.Fatalf("%s: %d events of %d happened, error %v", point, saved.Next, len(tale.Events), err)
 		}
-		answers, refusals = answers+kept.Answers, refusals+kept.Refusals
-		if kept.Failures > 0 {
-			t.Fatalf("%s: %d changes failed", point, kept.Failures)
+		answers, refusals = answers+saved.Answers, refusals+saved.Refusals
+		if saved.Failures > 0 {
+			t.Fatalf("%s: %d changes failed", point, saved.Failures)
 		}
 	}
 	t.Logf("%d processes killed: %d pods answered, %d refused", killed, answers, refusals)

@@ -19,7 +19,7 @@ type Finding struct {
 
 // Repair compares every GPU that is cut, or that pods have instances of, with the ledger: at the start, after this program or the
 // machine has ended between any two steps, and whenever that may be needed. What is half made is destroyed. Instances that pods were
-// answered with and that are gone are made again at the same places, which gives them the same uuids. A GPU where that cannot be
+// answered with and that are gone are made again at the same places. A GPU where that cannot be
 // done is withdrawn, until a later repair or change finds that hardware and ledger agree. The error is of the library as a whole.
 func (e *Executor) Repair(ctx context.Context) ([]Finding, error) {
 	gpus, err := bounded(e, &card{uuid: "all"}, "reading the GPUs", e.options.Library.GPUs)

@@ -192,30 +192,30 @@ type machineView interface {
 }
 
 // live lets the story go on from where the records are, and keeps them after each thing that happens. It ends early with errKilled.
-func (s *story) live(n *node, kept *records, machine machineView, keep func() error) error {
-	for kept.Next < len(s.Events) {
-		if err := s.happen(n, kept, machine, s.Events[kept.Next], keep); err != nil {
+func (s *story) live(n *node, saved *records, machine machineView, keep func() error) error {
+	for saved.Next < len(s.Events) {
+		if err := s.happen(n, saved, machine, s.Events[saved.Next], keep); err != nil {
 			return err
 		}
-		kept.Next++
-		if err := errors.Join(s.check(n, kept, machine), keep()); err != nil {
-			return fmt.Errorf("after event %d: %w", kept.Next-1, err)
+		saved.Next++
+		if err := errors.Join(s.check(n, saved, machine), keep()); err != nil {
+			return fmt.Errorf("after event %d: %w", saved.Next-1, err)
 		}
 	}
 	return nil
 }
 
-func (s *story) happen(n *node, kept *records, machine machineView, next event, keep func() error) error {
+func (s *story) happen(n *node, saved *records, machine machineView, next event, keep func() error) error {
 	if next.IsEnd {
-		gone, is := kept.Pods[next.Pod]
+		gone, is := saved.Pods[next.Pod]
 		if !is {
 			return nil
 		}
-		delete(kept.Pods, next.Pod)
+		delete(saved.Pods, next.Pod)
 		n.remove(next.Pod)
 		return errors.Join(machine.run(gone.UUID, false), keep())
 	}
-	kept.Pods[next.Pod] = record{Event: next}
+	saved.Pods[next.Pod] = record{Event: next}
 	if err := keep(); err != nil {
 		return err
 	}
@@ -227,8 +227,8 @@ func (s *story) happen(n *node, kept *records, machine machineView, next event, 
 	case errors.Is(err, errKilled):
 		return err
 	case err == nil:
-		kept.Answers++
-		kept.Pods[next.Pod] = record{Event: next, UUID: uuid}
+		saved.Answers++
+		saved.Pods[next.Pod] = record{Event: next, UUID: uuid}
 		if err := keep(); err != nil {
 			return err
 		}
@@ -238,13 +238,13 @@ func (s *story) happen(n *node, kept *records, machine machineView, next event, 
 		}
 		return nil
 	case errors.As(err, &refused):
-		kept.Refusals++
+		saved.Refusals++
 	case errors.As(err, &failed):
-		kept.Failures++
+		saved.Failures++
 	default:
 		return err
 	}
-	delete(kept.Pods, next.Pod)
+	delete(saved.Pods, next.Pod)
 	n.remove(next.Pod)
 	return nil
 }
@@ -258,14 +258,14 @@ func (s *story) ask(n *node, next event) (string, error) {
 }
 
 // restart starts the program anew on what the records have: pods that waited are given up or still wait, and the executor repairs.
-func (s *story) restart(n *node, kept *records) ([]Finding, error) {
-	for name, pod := range kept.Pods {
+func (s *story) restart(n *node, saved *records) ([]Finding, error) {
+	for name, pod := range saved.Pods {
 		switch {
 		case pod.UUID != "":
 			n.put(name, Answered, pod.Event.part(s.GPUs))
 		case pod.Event.Drop:
-			delete(kept.Pods, name)
-			kept.Next++
+			delete(saved.Pods, name)
+			saved.Next++
 		default:
 			n.put(name, Waiting, pod.Event.part(s.GPUs))
 		}
@@ -274,7 +274,7 @@ func (s *story) restart(n *node, kept *records) ([]Finding, error) {
 }
 
 // check compares hardware, ledger, records and what would be registered.
-func (s *story) check(n *node, kept *records, machine machineView) error {
+func (s *story) check(n *node, saved *records, machine machineView) error {
 	users := map[string]string{}
 	for gpu := range s.GPUs {
 		instances, err := machine.list(gpu)
@@ -294,7 +294,7 @@ func (s *story) check(n *node, kept *records, machine machineView) error {
 		if status.Service == Reconfiguring || (order == 0) != (status.Service == InService) || (status.Reason == "") != (status.Service == InService) {
 			return fmt.Errorf("%s is %+v and %d in the ledger", uuid, status, order)
 		}
-		for name, pod := range kept.Pods {
+		for name, pod := range saved.Pods {
 			if pod.Event.GPU != gpu || pod.UUID == "" {
 				continue
 			}
@@ -302,7 +302,7 @@ func (s *story) check(n *node, kept *records, machine machineView) error {
 			if row < 0 || instances[row].ProfileID != s.profileOf(pod.Event) {
 				return fmt.Errorf("pod %s has %s of profile %d, the hardware %+v", name, pod.UUID, s.profileOf(pod.Event), instances)
 			}
-			if other, is := users[pod.UUID]; is && kept.Pods[other].Event.Number != pod.Event.Number {
+			if other, is := users[pod.UUID]; is && saved.Pods[other].Event.Number != pod.Event.Number {
 				return fmt.Errorf("pods %s and %s both have %s", name, other, pod.UUID)
 			}
 			users[pod.UUID] = name
