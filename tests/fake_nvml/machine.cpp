@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <stdexcept>
 
 #include "nvml_abi.hpp"
 #include "rules.hpp"
@@ -27,9 +28,10 @@ template <class T>
 
 /// The entries of a list; none where it is missing or null.
 [[nodiscard]] json list_of(const json& object, const char* field) {
-    json list = value_or(object, field, json::array());
-    if (!list.is_array()) throw std::runtime_error{std::string{field} + " is no list"};
-    return list;
+    const auto entry = object.find(field);
+    if (entry == object.end() || entry->is_null()) return json::array();
+    if (!entry->is_array()) throw std::runtime_error{std::string{field} + " is no list"};
+    return *entry;
 }
 
 [[nodiscard]] process read_process(const json& object) {

@@ -18,17 +18,17 @@ namespace fake_nvml {
 
 struct process {
     std::uint32_t pid = 0;
-    std::optional<std::uint32_t> gi; ///< empty: on the card itself
+    std::optional<std::uint32_t> gi = {}; ///< empty: on the card itself
     std::uint64_t memory_bytes = 0;
 };
 
 struct gpu {
-    std::string uuid;
-    std::string name;
+    std::string uuid = {};
+    std::string name = {};
     std::uint64_t memory_bytes = 0;
     std::int64_t minor = 0;
-    std::string compute_capability;
-    std::string pci_bus;
+    std::string compute_capability = {};
+    std::string pci_bus = {};
     bool mig_capable = false;
     bool mig_enabled = false;
     bool mig_needs_reset = false;
@@ -68,8 +68,8 @@ struct event {
 enum class kill_point { never, before, after };
 
 struct fault {
-    std::string call;
-    std::string gpu_uuid;
+    std::string call = {};
+    std::string gpu_uuid = {};
     int code = 0;
     std::int64_t after_calls = 0;
     std::int64_t times = 0;
@@ -80,11 +80,11 @@ struct fault {
 };
 
 struct mig_uuid {
-    std::string gpu_uuid;
+    std::string gpu_uuid = {};
     std::uint32_t gi = 0;
     std::uint32_t ci = 0;
     std::uint32_t profile_id = 0;
-    std::string uuid;
+    std::string uuid = {};
 };
 
 struct machine {
