@@ -21,3 +21,18 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "vgpualloc.extenderConfigNamespaces" -}}
 {{ append (ternary (list "kube-system" "mindx-dl") list .Values.extender.mindCluster) .Values.deviceConfig.namespace | uniq | sortAlpha | toJson }}
 {{- end }}
+
+{{/* The text of device-config.yaml. */}}
+{{- define "vgpualloc.deviceConfig" -}}
+{{ .Values.deviceConfig.text | default (.Files.Get "files/device-config.yaml") }}
+{{- end }}
+
+{{/* The text of config.json of the device plugin's nodes. */}}
+{{- define "vgpualloc.nodeConfig" -}}
+{{ dict "nodeconfig" .Values.devicePlugin.nodeConfig.nodes | toPrettyJson }}
+{{- end }}
+
+{{/* That of the Ascend plugin's. */}}
+{{- define "vgpualloc.ascendNodeConfig" -}}
+{{ dict "nodes" .Values.ascendDevicePlugin.nodeConfig.nodes | toYaml }}
+{{- end }}

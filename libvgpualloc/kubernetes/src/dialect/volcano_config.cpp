@@ -43,7 +43,7 @@ constexpr auto nvidia_keys = std::to_array<std::string_view>(
     {"resourceCountName", "resourceMemoryName", "resourceCoreName", "resourceMemoryPercentageName",
      "resourcePriorityName", "overwriteEnv", "defaultMemory", "defaultCores", "defaultGPUNum", "deviceSplitCount",
      "deviceMemoryScaling", "deviceCoreScaling", "disableCoreLimit", "gpuMemoryFactor", "memoryFactor",
-     "passDeviceSpecs", "knownMigGeometries", "migProfileAllowlist"});
+     "passDeviceSpecs", "applyAllKeys", "knownMigGeometries", "migProfileAllowlist"});
 /// Keys of HAMi's section that Volcano's does not have and that no request or node is read by.
 constexpr auto other_nvidia_keys = std::to_array<std::string_view>(
     {"enableNumaTopology", "gpuCorePolicy", "libCudaLogLevel", "preConfiguredDeviceMemory", "runtimeClassName"});
