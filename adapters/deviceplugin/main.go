@@ -119,7 +119,7 @@ func newClient(kubeconfig string) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig %q: %w", kubeconfig, err)
 	}
-	settings.QPS, settings.Burst = 50, 100 // two calls for each container
+	settings.QPS, settings.Burst = 200, 400 // two calls for each container
 	settings.UserAgent = "vgpualloc-device-plugin/" + vga.Version()
 	return kubernetes.NewForConfig(settings)
 }

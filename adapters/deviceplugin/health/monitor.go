@@ -24,6 +24,7 @@ type Options struct {
 	Changed func()
 	Read    func(gpu hardware.GPU)       // what the library says of a card that has come back
 	Handled func()                       // after each event
+	Event   func(event hardware.Event)   // each, before it is judged
 	Report  func(what string, err error) // what an operator should know
 }
 
@@ -72,6 +73,9 @@ func New(options Options) *Monitor {
 	}
 	if options.Read == nil {
 		options.Read = func(hardware.GPU) {}
+	}
+	if options.Event == nil {
+		options.Event = func(hardware.Event) {}
 	}
 	if options.Report == nil {
 		options.Report = func(string, error) {}
@@ -141,6 +145,7 @@ func (m *Monitor) Run(ctx context.Context) {
 			watch = nil
 			sleep(ctx, m.options.Wait)
 		} else if isOne {
+			m.options.Event(event)
 			m.handle(event)
 			m.options.Handled()
 		}

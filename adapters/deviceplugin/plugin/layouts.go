@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,15 +17,34 @@ import (
 type watcher struct {
 	session *session
 	changes chan struct{}
+	began   map[string]time.Time // changes that are under way
 }
 
-func newWatcher(of *session) *watcher { return &watcher{session: of, changes: make(chan struct{}, 1)} }
+func newWatcher(of *session) *watcher {
+	return &watcher{session: of, changes: make(chan struct{}, 1), began: map[string]time.Time{}}
+}
 
 // changed is layout.Options.Changed.
 func (w *watcher) changed(string, layout.Service, string) {
 	select {
 	case w.changes <- struct{}{}:
 	default:
+	}
+}
+
+// time counts changes for the metrics; a short one may be missed.
+func (w *watcher) time(uuid string, status layout.Status) {
+	began, isUnderWay := w.began[uuid]
+	switch {
+	case status.Service == layout.Reconfiguring && !isUnderWay:
+		w.began[uuid] = time.Now()
+	case status.Service != layout.Reconfiguring && isUnderWay:
+		delete(w.began, uuid)
+		var err error
+		if status.Service == layout.Withdrawn {
+			err = errors.New(status.Reason)
+		}
+		w.session.plugin.metrics.Changed(time.Since(began), err)
 	}
 }
 
@@ -37,7 +57,9 @@ func (w *watcher) run(ctx context.Context) {
 		changing := false
 		isDifferent := false
 		for _, gpu := range w.session.inventory.ofPods() {
-			now := w.session.executor.Status(gpu.UUID).Service
+			status := w.session.executor.Status(gpu.UUID)
+			now := status.Service
+			w.time(gpu.UUID, status)
 			changing = changing || now == layout.Reconfiguring
 			isDifferent = isDifferent || (now == layout.Withdrawn) != (before[gpu.UUID] == layout.Withdrawn)
 			before[gpu.UUID] = now
@@ -75,20 +97,56 @@ func (s *session) startLayout(run func(func(context.Context))) error {
 		return nil
 	}
 	var err error
-	if s.ledger, err = s.plugin.newLedger(s.conf.Node, s.deviceConfig, cards, s.conf.Resources); err != nil {
+	if s.ledger, err = newLedger(s.conf.Node, s.deviceConfig, cards, s.conf.Resources, s.pods); err != nil {
 		return err
 	}
 	layouts := newWatcher(s)
 	s.executor, err = layout.New(layout.Options{Library: s.plugin.library, Ledger: s.ledger, Node: s.conf.Node, Claim: s.ledger.claim,
-		Geometry: s.geometry, Refresh: s.ledger.refresh, Changed: layouts.changed})
+		Geometry: s.geometry, Refresh: s.pods.refresh, Changed: layouts.changed,
+		MayEnable: s.isCut, Patience: s.plugin.intervals.Patience})
 	if err != nil {
 		return err
 	}
 	run(layouts.run)
-	run(func(ctx context.Context) {
-		s.ledger.follow(ctx, func() { s.repair(ctx) })
-	})
 	return nil
+}
+
+// isCut: the configuration has the card in mode mig.
+func (s *session) isCut(uuid string) bool {
+	s.inventory.mutex.Lock()
+	defer s.inventory.mutex.Unlock()
+	for i := range s.inventory.cards {
+		if s.inventory.cards[i].gpu.UUID == uuid {
+			return s.inventory.cards[i].conf.Mode == config.MIG
+		}
+	}
+	return false
+}
+
+// instances has MIG instances made once the pods are known that hold others.
+type instances struct{ *session }
+
+// Instance is layout.Executor's.
+func (i instances) Instance(ctx context.Context, uuid string, geometry config.Geometry, position int) (string, error) {
+	select {
+	case <-i.known:
+		return i.executor.Instance(ctx, uuid, geometry, position)
+	case <-ctx.Done():
+		return "", fmt.Errorf("GPU %s: the pods of this node are not known yet: %w", uuid, ctx.Err())
+	}
+}
+
+// repairAgain repairs until the context ends, so that cards come back that were withdrawn. It calls once after the first time.
+func (s *session) repairAgain(ctx context.Context, once func()) {
+	reported := map[string]string{}
+	for ctx.Err() == nil {
+		s.repair(ctx, reported)
+		if ctx.Err() == nil && once != nil {
+			once()
+			once = nil
+		}
+		pause(ctx, s.plugin.intervals.Repair)
+	}
 }
 
 func (s *session) geometry(model, group string) (config.Geometry, bool) {
@@ -102,18 +160,23 @@ func (s *session) geometry(model, group string) (config.Geometry, bool) {
 	return config.Geometry{}, false
 }
 
-// repair compares the hardware with the pods, once these are known.
-func (s *session) repair(ctx context.Context) {
+// repair compares the hardware with the pods, once these are known. What was reported before is not reported again.
+func (s *session) repair(ctx context.Context, reported map[string]string) {
 	findings, err := s.executor.Repair(ctx)
 	if err != nil && ctx.Err() == nil {
 		klog.ErrorS(err, "The MIG layouts could not be compared with the pods")
 	}
 	for _, finding := range findings {
+		text := fmt.Sprintf("%s is %s: %s %v", finding.GPU, finding.Status.Service, finding.Status.Reason, finding.Err)
+		isNew := reported[finding.GPU] != text
+		reported[finding.GPU] = text
+		if ctx.Err() != nil || !isNew {
+			continue
+		}
 		if finding.Err != nil || finding.Status.Service != layout.InService {
 			klog.ErrorS(finding.Err, "A MIG layout does not agree with the pods", "gpu", finding.GPU, "service", finding.Status.Service,
 				"reason", finding.Status.Reason)
-			s.plugin.event(v1.EventTypeWarning, "MIGLayout", fmt.Sprintf("%s is %s: %s %v", finding.GPU, finding.Status.Service,
-				finding.Status.Reason, finding.Err))
+			s.plugin.event(v1.EventTypeWarning, "MIGLayout", text)
 		}
 	}
 }

@@ -1,18 +1,13 @@
 package plugin
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"vgpualloc.example/adapters/deviceplugin/assignment"
@@ -26,20 +21,16 @@ import (
 // ledger is the core's view of this node: its cards as this plugin registers them, and the pods that have something of them.
 type ledger struct {
 	*vga.Cluster
-	node   string
-	plugin *Plugin
-
-	mutex sync.Mutex
-	pods  map[string]*v1.Pod // by uid
+	pods *pods
 }
 
 // newLedger knows the cards. The device configuration is the text of device-config.yaml.
-func (p *Plugin) newLedger(node, deviceConfig string, cards []register.Card, volcano config.Resources) (*ledger, error) {
+func newLedger(node, deviceConfig string, cards []register.Card, volcano config.Resources, of *pods) (*ledger, error) {
 	cluster, err := vga.New(vga.Options{DeviceConfig: deviceConfig})
 	if err != nil {
 		return nil, fmt.Errorf("the devices' configuration: %w", err)
 	}
-	made := &ledger{Cluster: cluster, node: node, plugin: p, pods: map[string]*v1.Pod{}}
+	made := &ledger{Cluster: cluster, pods: of}
 	counts := v1.ResourceList{}
 	add := func(name string, amount int64) {
 		total := counts[v1.ResourceName(name)]
@@ -64,21 +55,12 @@ func (p *Plugin) newLedger(node, deviceConfig string, cards []register.Card, vol
 		cluster.Close()
 		return nil, fmt.Errorf("the core cannot be told of the cards: %w", err)
 	}
+	of.told = made
 	return made, nil
 }
 
-func (l *ledger) hear(object any) {
-	pod, isPod := object.(*v1.Pod)
-	if !isPod || pod.Spec.NodeName != l.node {
-		return
-	}
-	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
-		l.forget(pod)
-		return
-	}
-	l.mutex.Lock()
-	l.pods[string(pod.UID)] = pod
-	l.mutex.Unlock()
+// tell tells the core of a pod.
+func (l *ledger) tell(pod *v1.Pod) {
 	text, err := objects.Text(objects.Pod(pod, true))
 	if err == nil {
 		_, err = l.Upsert(text)
@@ -88,73 +70,16 @@ func (l *ledger) hear(object any) {
 	}
 }
 
-func (l *ledger) forget(object any) {
-	if gone, isUnknown := object.(cache.DeletedFinalStateUnknown); isUnknown {
-		object = gone.Obj
-	}
-	pod, isPod := object.(*v1.Pod)
-	if !isPod {
-		return
-	}
-	l.mutex.Lock()
-	delete(l.pods, string(pod.UID))
-	l.mutex.Unlock()
+// tellGone tells the core that a pod has nothing any more.
+func (l *ledger) tellGone(pod *v1.Pod) {
 	if err := l.RemovePod(string(pod.UID)); err != nil && !errors.Is(err, vga.UnknownPod) && !errors.Is(err, vga.Closed) {
 		klog.ErrorS(err, "The core cannot be told that a pod is gone", "pod", klog.KObj(pod))
 	}
 }
 
-// follow keeps the pods until the context ends; synced is called once all are known that are there.
-func (l *ledger) follow(ctx context.Context, synced func()) {
-	factory := informers.NewSharedInformerFactoryWithOptions(l.plugin.options.Client, 0, informers.WithTweakListOptions(func(options *metav1.ListOptions) {
-		options.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", l.node).String()
-	}))
-	informer := factory.Core().V1().Pods().Informer()
-	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: l.hear,
-		UpdateFunc: func(_, object any) { l.hear(object) }, DeleteFunc: l.forget})
-	if err != nil {
-		klog.ErrorS(err, "Pods cannot be followed")
-		return
-	}
-	factory.Start(ctx.Done())
-	if cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
-		synced()
-	}
-	<-ctx.Done()
-	factory.Shutdown()
-}
-
-// refresh reads the pods as they are now.
-func (l *ledger) refresh(ctx context.Context) error {
-	list, err := l.plugin.options.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", l.node).String()})
-	if err != nil {
-		return err
-	}
-	there := map[string]bool{}
-	for i := range list.Items {
-		there[string(list.Items[i].UID)] = true
-		l.hear(&list.Items[i])
-	}
-	l.mutex.Lock()
-	gone := []*v1.Pod{}
-	for uid, pod := range l.pods {
-		if !there[uid] {
-			gone = append(gone, pod)
-		}
-	}
-	l.mutex.Unlock()
-	for _, pod := range gone {
-		l.forget(pod)
-	}
-	return nil
-}
-
 // claim is how far a container is, by its pod's annotations.
 func (l *ledger) claim(uid, container string) layout.Claim {
-	l.mutex.Lock()
-	pod := l.pods[uid]
-	l.mutex.Unlock()
+	pod := l.pods.get(uid)
 	if pod == nil {
 		return layout.Answered
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vgpualloc.example/adapters/deviceplugin/config"
+	"vgpualloc.example/adapters/deviceplugin/firstconfig"
 )
 
 // sources are what a configuration was read from.
@@ -61,8 +62,8 @@ func (p *Plugin) deviceConfig(ctx context.Context) (*v1.ConfigMap, error) {
 	isReported := false
 	for {
 		found, err := p.lookForDeviceConfig(ctx)
-		if found == nil && err == nil && p.flags.CreateDeviceConfig && p.options.CreateDeviceConfig != nil {
-			found, err = p.options.CreateDeviceConfig(ctx, p.options.Client)
+		if found == nil && err == nil && p.flags.CreateDeviceConfig {
+			found, err = firstconfig.Create(ctx, p.options.Client)
 		}
 		if found != nil || ctx.Err() != nil {
 			return found, ctx.Err()

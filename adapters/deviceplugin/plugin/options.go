@@ -8,7 +8,6 @@ import (
 	"net"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"vgpualloc.example/adapters/deviceplugin/config"
@@ -26,8 +25,6 @@ type Options struct {
 	Library hardware.Library
 	// Listen opens the socket of the metrics; nil: they are not served.
 	Listen func(address string) (net.Listener, error)
-	// CreateDeviceConfig makes the ConfigMap with the devices' configuration, with --create-device-config; nil: that is refused.
-	CreateDeviceConfig func(ctx context.Context, client kubernetes.Interface) (*v1.ConfigMap, error)
 
 	Open func(ctx context.Context, flags config.Flags) (hardware.Library, error)
 
@@ -51,6 +48,8 @@ type Intervals struct {
 	Quiet         time.Duration // without an event until such a card may be healthy again; 5 min
 	API           time.Duration // until the API server is asked again that could not be reached; 5 s
 	Lists         time.Duration // at most, for the kubelet to ask for the lists before health is watched; 5 s
+	Repair        time.Duration // between looks whether MIG layouts agree with the pods; 1 min
+	Patience      time.Duration // for instances in use to be given back before a pod is refused; 2 s, below 0: none
 }
 
 func (i Intervals) withDefaults() Intervals {
@@ -61,10 +60,17 @@ func (i Intervals) withDefaults() Intervals {
 		{&i.Register, 30 * time.Second}, {&i.RegisterRetry, 5 * time.Second}, {&i.KubeletRetry, time.Second},
 		{&i.KubeletPoll, 5 * time.Second}, {&i.EventWait, 5 * time.Second}, {&i.Recheck, 30 * time.Second},
 		{&i.Quiet, 5 * time.Minute}, {&i.API, 5 * time.Second}, {&i.Lists, 5 * time.Second},
+		{&i.Repair, time.Minute},
 	} {
 		if *interval.value <= 0 {
 			*interval.value = interval.default_
 		}
+	}
+	switch {
+	case i.Patience == 0:
+		i.Patience = 2 * time.Second
+	case i.Patience < 0:
+		i.Patience = 0
 	}
 	return i
 }

@@ -16,6 +16,7 @@ import (
 	"vgpualloc.example/adapters/deviceplugin/config"
 	"vgpualloc.example/adapters/deviceplugin/hardware"
 	"vgpualloc.example/adapters/deviceplugin/health"
+	"vgpualloc.example/adapters/deviceplugin/metrics"
 )
 
 // Plugin is one device plugin.
@@ -30,6 +31,7 @@ type Plugin struct {
 	monitor *health.Monitor
 	events  record.EventRecorder
 	current *holder
+	metrics *metrics.Metrics // nil: they are not served
 }
 
 // New reads the command line. The error is of what it says.
@@ -73,6 +75,11 @@ func (p *Plugin) Reload() {
 
 // Run is the plugin until the context ends; what it registered is withdrawn then. An error is why it cannot start.
 func (p *Plugin) Run(ctx context.Context) error {
+	endMetrics, err := p.serveMetrics(ctx) // first: whoever looks whether the plugin lives may look at once
+	if err != nil {
+		return err
+	}
+	defer endMetrics()
 	closeLibrary, err := p.openLibrary(ctx)
 	if err != nil {
 		return err
@@ -85,7 +92,12 @@ func (p *Plugin) Run(ctx context.Context) error {
 	p.monitor = health.New(health.Options{Library: p.library, Disabled: p.flags.DisabledXids, Enabled: p.flags.EnabledXids,
 		StateFile: p.options.Root + p.flags.StateFile, BootFile: p.options.Root + "/proc/sys/kernel/random/boot_id",
 		Wait: p.intervals.EventWait, Recheck: p.intervals.Recheck, Quiet: p.intervals.Quiet, Now: p.options.Now,
-		Changed: p.current.publish, Read: p.current.replace, Handled: func() { p.options.Observe("health") }, Report: p.reportHealth})
+		Changed: p.current.publish, Read: p.current.replace, Handled: func() { p.options.Observe("health") }, Report: p.reportHealth,
+		Event: func(event hardware.Event) {
+			if event.Kind == hardware.XidCritical {
+				p.metrics.Xid(event.UUID, event.Xid)
+			}
+		}})
 	next, err := p.prepare(ctx)
 	if err != nil {
 		p.event(v1.EventTypeWarning, "DevicePluginRefusesToStart", err.Error())

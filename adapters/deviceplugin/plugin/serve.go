@@ -30,6 +30,8 @@ type session struct {
 	writer   *register.Writer
 	executor *layout.Executor // nil: no card is to be cut
 	ledger   *ledger          // with executor
+	pods     *pods
+	known    chan struct{} // closed when the ledger knows the pods and the hardware agrees with them
 	alloc    *allocate.Allocator
 
 	publishing sync.Mutex
@@ -69,7 +71,8 @@ func (h *holder) replace(gpu hardware.GPU) {
 
 // serve serves until the context ends or, with another configuration as its answer, until a reload.
 func (p *Plugin) serve(ctx context.Context, what *prepared) (*prepared, error) {
-	made := &session{prepared: what, plugin: p, registered: map[string]bool{}}
+	made := &session{prepared: what, plugin: p, registered: map[string]bool{}, known: make(chan struct{}),
+		pods: newPods(p.options.Client, what.conf.Node)}
 	made.writer = register.New(register.Options{Client: p.options.Client, Node: what.conf.Node, Schedulers: what.conf.Schedulers,
 		Cards: made.shown, Liveness: what.conf.Flags.LivenessAnnotation, Interval: p.intervals.Register, Retry: p.intervals.RegisterRetry,
 		Now: p.options.Now, Seen: made.repaired, Rounded: made.rounded})
@@ -122,12 +125,12 @@ func (s *session) start(ctx context.Context, run func(func(context.Context)), fa
 	if err := s.startLayout(run); err != nil {
 		return err
 	}
-	var instances allocate.Instances
+	var made allocate.Instances
 	if s.executor != nil {
-		instances = s.executor
+		made = instances{s}
 	}
 	s.alloc = allocate.New(allocate.Options{Config: s.conf, GPUs: s.inventory.gpus, Client: p.options.Client, Root: p.options.Root,
-		Instances: instances, Events: p.events, Now: p.options.Now, Random: p.options.Random,
+		Instances: made, Events: p.events, Now: p.options.Now, Random: p.options.Random,
 		Assigned: allocate.Checkpoint(p.options.Root + allocate.CheckpointPath), Retry: p.intervals.API})
 	socket := flags.KubeletSocket
 	if socket != "" {
@@ -135,7 +138,7 @@ func (s *session) start(ctx context.Context, run func(func(context.Context)), fa
 	}
 	for _, offer := range s.offers {
 		server := kubelet.New(kubelet.Options{Folder: p.options.Root + kubeletFolder, KubeletSocket: socket, Resource: offer.resource,
-			Endpoint: offer.endpoint, Allocator: kubelet.Single(s.alloc), Prefer: s.alloc, Retry: p.intervals.KubeletRetry,
+			Endpoint: offer.endpoint, Allocator: kubelet.Single(timed{s.alloc, p}), Prefer: s.alloc, Retry: p.intervals.KubeletRetry,
 			Poll: p.intervals.KubeletPoll, Registered: func() { s.noteRegistered(offer.resource) },
 			Updated: func(resource string) { p.options.Observe("updated " + resource) },
 			Report:  func(what string, err error) { klog.ErrorS(err, "Trying again", "what", what) }})
@@ -157,7 +160,17 @@ func (s *session) start(ctx context.Context, run func(func(context.Context)), fa
 		s.awaitLists(ctx)
 		p.monitor.Run(ctx)
 	})
-	return s.startMetrics(run, failures)
+	if s.executor != nil || p.options.Listen != nil {
+		run(func(ctx context.Context) { s.pods.follow(ctx, func() { s.synced(ctx) }) })
+	}
+	return nil
+}
+
+// synced is called when the pods are known.
+func (s *session) synced(ctx context.Context) {
+	if s.executor != nil {
+		s.repairAgain(ctx, func() { close(s.known) })
+	}
 }
 
 // awaitLists waits until the kubelet has the lists, so that it sees each change of them.
@@ -205,6 +218,7 @@ func (s *session) noteRegistered(resource string) {
 		s.registered = map[string]bool{}
 	}
 	s.mutex.Unlock()
+	s.plugin.metrics.Registered(resource)
 	klog.InfoS("Registered with the kubelet", "resource", resource)
 	if areAll {
 		s.plugin.options.Observe("registered")
@@ -212,6 +226,7 @@ func (s *session) noteRegistered(resource string) {
 }
 
 func (s *session) rounded(err error) {
+	s.plugin.metrics.Annotated(err)
 	if err != nil {
 		klog.ErrorS(err, "Schedulers could not be told of the cards; trying again")
 	}
