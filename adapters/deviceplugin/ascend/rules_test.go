@@ -340,6 +340,15 @@ func TestRefusalsOfTheAPIServer(t *testing.T) {
 	s.gets(t, 1, "10")
 }
 
+func TestSuccessIsNotOverwritten(t *testing.T) { // N34; the plugin before this one writes it with the first of several containers
+	pod := partPod("p", 0)
+	pod.Annotations[bindPhase] = phaseSuccess
+	s := started(t, false, nil, pod)
+	s.gets(t, 2, "device number not matched")
+	s.is(t, "p", "success CHIP-0,Ascend910B3,16384,0:;")
+	s.gets(t, 1, "10")
+}
+
 func TestALockThatWasTakenAgainStays(t *testing.T) {
 	s := started(t, false, lockOf("p"))
 	node := s.api.Node("node-a")
