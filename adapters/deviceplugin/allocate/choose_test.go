@@ -31,8 +31,8 @@ func TestThePodOfTheIds(t *testing.T) {
 	r.expectServed("uid-old_c0", uuidC+"-0")             // nobody's card: who was assigned first
 	r.expectServed("uid-two_c0", uuidC+"-1", uuidC+"-2") // two ids
 	r.expectRefused("cannot get valid pod", uuidA+"-0")
-	if lists := r.requests("LIST pods"); lists != 2 {
-		t.Errorf("%d lists, expected one at the start and one for the call that fitted no pod", lists)
+	if lists := r.requests("LIST pods"); lists != 4 {
+		t.Errorf("%d lists, expected one at the start and one for each call that named no pod's cards", lists)
 	}
 	for _, request := range r.api.Requests() {
 		if request.Verb == "LIST" && request.Selector != "spec.nodeName=node-a" {

@@ -16,12 +16,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/fake"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	"sigs.k8s.io/yaml"
 
 	"vgpualloc.example/adapters/deviceplugin/config"
 	"vgpualloc.example/adapters/deviceplugin/hardware"
+	"vgpualloc.example/adapters/deviceplugin/testbed"
 )
 
 // recordedCase is what this test reads of a recorded case; package recordings runs all of them through the whole plugin.
@@ -197,16 +197,16 @@ var randomUUID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]
 // run makes the first call of the case and says how its answer differs; empty: it is the recorded one.
 func (r *recordedCase) run(t *testing.T) string {
 	t.Helper()
-	client := fake.NewClientset(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-a"}})
+	api := testbed.NewAPI()
+	defer api.Close()
+	api.Put(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-a"}})
 	before := map[string]map[string]string{}
 	for _, p := range r.Input.Pods {
 		waiting := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID), Annotations: p.Annotations},
 			Spec:   v1.PodSpec{NodeName: p.NodeName, Containers: containersFrom(p.Containers), InitContainers: containersFrom(p.InitContainers)},
 			Status: v1.PodStatus{Phase: v1.PodPhase(p.Phase)}}
 		before[p.Namespace+"/"+p.Name] = p.Annotations
-		if err := client.Tracker().Add(waiting); err != nil {
-			t.Fatal(err)
-		}
+		api.Put(waiting)
 	}
 	var gpus []hardware.GPU
 	for i, gpu := range r.Input.GPUs {
@@ -218,7 +218,7 @@ func (r *recordedCase) run(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	allocator := New(Options{Config: r.settings(t), GPUs: func() ([]hardware.GPU, error) { return gpus, nil }, Client: client, Root: root})
+	allocator := New(Options{Config: r.settings(t), GPUs: func() ([]hardware.GPU, error) { return gpus, nil }, Client: api.Client(), Root: root})
 	call, expected := r.Input.Steps[0], r.Output.Steps[0]
 	if len(call.ContainerRequests) != 1 {
 		return ""
@@ -234,9 +234,8 @@ func (r *recordedCase) run(t *testing.T) string {
 		}
 	}
 	after := map[string]map[string]string{}
-	pods, _ := client.CoreV1().Pods("").List(context.Background(), metav1.ListOptions{})
-	for i := range pods.Items {
-		after[pods.Items[i].Namespace+"/"+pods.Items[i].Name] = pods.Items[i].Annotations
+	for _, found := range api.Pods() {
+		after[found.Namespace+"/"+found.Name] = found.Annotations
 	}
 	for name, changes := range expected.PodAnnotations {
 		for key, value := range changes {
