@@ -82,3 +82,11 @@ func (p Places) has(place string) bool {
 	}
 	return false
 }
+
+// ReplaceMIG replaces the uuids of MIG devices in a text.
+func ReplaceMIG(text string, name func(uuid string) string) string {
+	if !strings.Contains(text, "MIG-") {
+		return text
+	}
+	return migUUID.ReplaceAllStringFunc(text, name)
+}

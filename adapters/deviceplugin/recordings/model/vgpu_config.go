@@ -23,6 +23,7 @@ type vgpuSettings struct {
 	coreScaling float64
 	has         struct{ split, factor, coreScaling bool } // said by somebody
 	mode        string
+	unknownMode bool // some entry of the node has a mode that there is not (N7)
 	filterUUID  map[string]bool
 	filterIndex map[int]bool
 	geometries  []geometries
@@ -232,6 +233,7 @@ func (m *machine) readNodeFile(s *vgpuSettings) {
 		}
 		if entry.Mode != "" {
 			s.mode = entry.Mode
+			s.unknownMode = s.unknownMode || entry.Mode != "hami-core" && entry.Mode != "mig" && entry.Mode != "mps"
 		}
 		if entry.CoreScaling > 0 {
 			s.coreScaling, s.has.coreScaling = entry.CoreScaling, true

@@ -42,6 +42,16 @@ func (m *machine) nvmlFault(call string) bool {
 	return false
 }
 
+// isLost says whether a call fails because the card has fallen off the bus.
+func (m *machine) isLost(call string) bool {
+	for _, fault := range m.in.NVMLFaults {
+		if fault.Call == call && fault.Return == 15 {
+			return true
+		}
+	}
+	return false
+}
+
 func (m *machine) toolFails(name string) bool {
 	for _, failing := range m.in.ToolFailures {
 		if failing == name {
@@ -107,7 +117,7 @@ func (m *machine) checkSettings(s *vgpuSettings) *started {
 		wrong = 2
 	case !isQualified(s.names[count]), !isQualified(s.names[memory]), !isQualified(s.names[cores]), hasTwice(s.names):
 		wrong = 3
-	case s.mode != "hami-core" && s.mode != "mig" && s.mode != "mps":
+	case s.unknownMode:
 		wrong = 7
 	case s.sharing.kind != "" && m.isOwn(s, s.sharing.name):
 		wrong = 6
@@ -178,9 +188,12 @@ func (m *machine) findCards(s *vgpuSettings) ([]card, *refusal) {
 	if m.nvmlFault("nvmlDeviceGetCount") {
 		return nil, &refusal{1}
 	}
-	sick := m.nvmlFault("nvmlDeviceGetUUID") || m.nvmlFault("nvmlDeviceGetName") || m.nvmlFault("nvmlDeviceGetMigMode")
-	if sick && len(m.in.GPUs) > 0 && m.mistake(5) {
+	sick := m.nvmlFault("nvmlDeviceGetName") || m.nvmlFault("nvmlDeviceGetMigMode")
+	if (sick || m.nvmlFault("nvmlDeviceGetUUID")) && len(m.in.GPUs) > 0 && m.mistake(5) {
 		return nil, &refusal{1}
+	}
+	if m.nvmlFault("nvmlDeviceGetUUID") {
+		return nil, nil // cards that nobody can name
 	}
 	var result []card
 	for index, gpu := range m.in.GPUs {
@@ -190,19 +203,30 @@ func (m *machine) findCards(s *vgpuSettings) ([]card, *refusal) {
 		if gpu.MigEnabled && s.migStrategy == "mixed" {
 			continue
 		}
+		if m.nvmlFault("nvmlDeviceGetName") {
+			gpu.Name = ""
+		}
+		if m.nvmlFault("nvmlDeviceGetMinorNumber") {
+			gpu.Minor = -1
+		}
 		if gpu.Name == "NVIDIA DGX Display" || gpu.Name == "DGX Display" {
 			continue
 		}
 		if s.filterUUID[gpu.UUID] || s.filterIndex[index] {
 			continue
 		}
-		if (gpu.Minor < 0 || m.nvmlFault("nvmlDeviceGetMinorNumber")) && m.mistake(4) {
+		if gpu.Minor < 0 && m.mistake(4) {
 			continue
 		}
 		if m.nvmlFault("nvmlDeviceGetCudaComputeCapability") && m.mistake(4) {
 			continue
 		}
-		result = append(result, card{GPU: gpu, index: index})
+		if m.nvmlFault("nvmlDeviceGetMemoryInfo") && !m.upstream {
+			gpu.MemoryBytes = 0
+		}
+		lost := m.isLost("nvmlDeviceGetMinorNumber") || m.isLost("nvmlDeviceGetCudaComputeCapability")
+		sick := sick || lost || m.nvmlFault("nvmlDeviceGetMemoryInfo")
+		result = append(result, card{GPU: gpu, index: index, sick: sick})
 	}
 	return result, nil
 }
@@ -219,6 +243,7 @@ func (m *machine) startFails(s *vgpuSettings, cards []card) *started {
 		}
 	}
 	if !m.upstream {
+		m.loose.Health = m.nvmlFault("nvmlDeviceGetHandleByUUID") // health is found out after the first registration
 		if m.overLimit(s, cards) && !m.mistake(8) {
 			return end(1)
 		}
@@ -322,7 +347,7 @@ func (m *machine) registration() string {
 	var text strings.Builder
 	for _, of := range cards {
 		amount := int64(int32(of.MemoryBytes>>20)) / max(s.factor, 1)
-		fmt.Fprintf(&text, "%s,%d,%d,NVIDIA-%s,%v,%s:", of.UUID, s.split, amount, of.Name, !m.vgpu.health[of.UUID], s.mode)
+		fmt.Fprintf(&text, "%s,%d,%d,NVIDIA-%s,%v,%s:", of.UUID, s.split, amount, of.Name, !m.vgpu.health[of.UUID] && !of.sick, s.mode)
 	}
 	return text.String()
 }
