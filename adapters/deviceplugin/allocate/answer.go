@@ -84,6 +84,9 @@ func (a *Allocator) parts(ctx context.Context, claim *claim) ([]part, error) {
 		}
 		result[i].card = a.Config.Card(index, entry.UUID)
 	}
+	if err := claim.reserve(result); err != nil {
+		return nil, err
+	}
 	places, err := a.places(result)
 	if err != nil {
 		return nil, err

@@ -148,40 +148,6 @@ func TestAnInitContainerUsesDevicesOfALaterOne(t *testing.T) {
 	r.expectPhase("p", `success 18446744073709551615 ";"`)
 }
 
-func TestHAMi(t *testing.T) {
-	r := newRig(t)
-	r.config.HAMiResource = "nvidia.com/gpu"
-	r.card.MemoryFactor = 4 // HAMi writes MiB
-	r.Allocator = New(r.options())
-	waiting := pod("p", "", 1)
-	waiting.Annotations = map[string]string{"hami.io/vgpu-node": "node-a", "hami.io/vgpu-time": "7", "hami.io/bind-phase": "allocating",
-		"hami.io/vgpu-devices-to-allocate": ";" + one(uuidA) + ";" + one(uuidB) + ";"}
-	waiting.Spec.InitContainers = []v1.Container{{Name: "init"}}
-	waiting.Spec.Containers = []v1.Container{{Name: "a"}, {Name: "b"}}
-	r.api.Put(waiting)
-	node := r.api.Node("node-a")
-	node.Annotations = map[string]string{"hami.io/mutex.lock": "2026-01-01T00:00:00Z,team-a,p", "hamivgpu": "2026-01-01T00:00:00Z"}
-	r.api.Put(node)
-	r.expectRefused("cannot get valid pod", uuidA+"-0") // of Volcano's resource
-	first, err := r.Allocate(r.ctx, "nvidia.com/gpu", []string{uuidA + "-0"})
-	if err != nil || first.Envs["CUDA_DEVICE_MEMORY_LIMIT_0"] != "100m" || first.Mounts[1].HostPath != "/usr/local/vgpu/vgpu/containers/uid-p_a" {
-		t.Fatalf("%v, %v", first, err)
-	}
-	if r.api.Node("node-a").Annotations["hami.io/mutex.lock"] == "" {
-		t.Error("the lock was released before the last container")
-	}
-	if _, err := r.Allocate(r.ctx, "nvidia.com/gpu", []string{uuidB + "-0"}); err != nil {
-		t.Fatal(err)
-	}
-	annotations := r.api.Pod("team-a", "p").Annotations
-	if annotations["hami.io/bind-phase"] != "success" || annotations["hami.io/vgpu-devices-to-allocate"] != ";;;" || annotations["hami.io/vgpu-time"] != "7" {
-		t.Errorf("annotations %v", annotations)
-	}
-	if left := r.api.Node("node-a").Annotations; len(left) != 1 || left["hamivgpu"] == "" {
-		t.Errorf("locks %v, expected Volcano's alone", left)
-	}
-}
-
 func TestIdsTheKubeletShouldPrefer(t *testing.T) {
 	r := newRig(t)
 	available := []string{uuidA + "-0", uuidA + "-1", uuidB + "-0", uuidB + "-1", uuidC + "-0"}

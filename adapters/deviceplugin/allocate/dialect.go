@@ -25,6 +25,7 @@ const (
 type dialect struct {
 	node, time, phase, devices string // annotations of pods
 	whole                      string // annotation with the assignment as it was before anything was erased
+	reserved                   string // annotation with the MIG devices of the entries; empty: the entries name them
 	lock                       string // annotation of nodes
 	lockNamesPod               bool   // its value is "time,namespace,name"
 	endsTime                   bool   // the time becomes timeEnded with the phase
@@ -42,7 +43,9 @@ var (
 	}
 	hami = &dialect{
 		node: "hami.io/vgpu-node", time: "hami.io/vgpu-time", phase: "hami.io/bind-phase",
-		devices: "hami.io/vgpu-devices-to-allocate", whole: "hami.io/vgpu-devices-allocated", lock: "hami.io/mutex.lock", lockNamesPod: true, isInMiB: true, allContainers: true,
+		devices: "hami.io/vgpu-devices-to-allocate", whole: "hami.io/vgpu-devices-allocated",
+		reserved: "hami.io/vgpu-mig-allocations", lock: "hami.io/mutex.lock",
+		lockNamesPod: true, isInMiB: true, allContainers: true,
 		read: assignment.ParseHAMi, write: assignment.Slots.HAMi,
 	}
 	dialects = []*dialect{volcano, hami}
