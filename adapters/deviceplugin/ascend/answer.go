@@ -74,7 +74,8 @@ func (a *allocator) chipsOf(promised []promise, isSoft bool) ([]string, error) {
 }
 
 // limit adds what limits a container in software, and makes the container's folder.
-func (a *allocator) limit(response *pluginapi.ContainerAllocateResponse, pod *v1.Pod, slots, slot int, promised []promise, first string) error {
+func (a *allocator) limit(response *pluginapi.ContainerAllocateResponse, pod *v1.Pod, slots, slot int, promised []promise,
+	first string) error {
 	name, err := containerOf(pod, slots, slot, a.config.chip.ResourceName)
 	if err != nil {
 		return err

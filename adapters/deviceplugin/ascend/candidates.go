@@ -124,7 +124,7 @@ func onlyOne(runtime []runtimeEntry, uuid string) (runtimeEntry, error) {
 			continue
 		}
 		if count > 0 && !entry.equal(result) {
-			return result, fmt.Errorf("uuid %s: entries for the runtime say different things of it, expected as many as devices, in their order", uuid)
+			return result, fmt.Errorf("uuid %s: its entries for the runtime differ, expected one entry a device, in their order", uuid)
 		}
 		result = entry
 		count++

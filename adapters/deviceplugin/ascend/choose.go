@@ -38,7 +38,7 @@ func (a *allocator) choose(ctx context.Context, containers [][]string) (*candida
 }
 
 // locked is the pod that the lock names; nil: it cannot be what a call is about. isOver is whether the lock serves nobody any more.
-func (a *allocator) locked(ctx context.Context, lock nodeLock) (found *candidate, isOver bool, err error) {
+func (a *allocator) locked(ctx context.Context, lock nodeLock) (owner *candidate, isOver bool, err error) {
 	pod, err := a.client.CoreV1().Pods(lock.namespace).Get(ctx, lock.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, true, nil
@@ -49,11 +49,11 @@ func (a *allocator) locked(ctx context.Context, lock nodeLock) (found *candidate
 	if !isWaiting(pod, a.node) || !mayBeAbout(pod, a.config.chip.ResourceName) {
 		return nil, false, nil
 	}
-	found = read(pod, a.config.chip.CommonWord)
-	if errors.Is(found.problem, errNothingLeft) {
+	owner = read(pod, a.config.chip.CommonWord)
+	if errors.Is(owner.problem, errNothingLeft) {
 		return nil, true, nil
 	}
-	return found, false, nil
+	return owner, false, nil
 }
 
 // listed is the first pod of this node whose next containers were promised as many devices; failing that the first that was promised

@@ -15,6 +15,8 @@
 //     templates, a template on a node that limits in software, a device without an entry in huawei.com/W, part of a card without a
 //     template, two templates in one container, a chip twice in one container, a chip that is not healthy.
 //   - A call without containers is an error and touches nothing.
+//   - After the start a vNPU is idle, and destroyed, only if no container had it at two looks after each other: the container runtime
+//     makes it before the container has it.
 //   - Health is read anew for every registration, and a change is passed on without waiting for a reader.
 //   - What limits in software (libvnpu.so) is copied only on nodes that do.
 //   - Beside hami.io/node-handshake-W, whose time has no zone, hami.io/node-reported-W has it in RFC 3339.

@@ -78,7 +78,8 @@ func registrationOf(of *config, chips []chipState, now time.Time, offset time.Du
 
 // annotateNode writes annotations of a node, of exactly the one that has the name now; nil removes one. With a version the API server
 // refuses where the node has changed since.
-func annotateNode(ctx context.Context, client kubernetes.Interface, node metav1.ObjectMeta, version string, annotations map[string]any) error {
+func annotateNode(ctx context.Context, client kubernetes.Interface, node metav1.ObjectMeta, version string,
+	annotations map[string]any) error {
 	metadata := map[string]any{"annotations": annotations}
 	if node.UID != "" {
 		metadata["uid"] = node.UID

@@ -297,7 +297,7 @@ func TestCallsAtOnce(t *testing.T) {
 	s := started(t, false, nil, pods...)
 	var wait sync.WaitGroup
 	var mutex sync.Mutex
-	var given []string
+	var handedOut []string
 	for range pods {
 		wait.Add(1)
 		go func() {
@@ -309,7 +309,7 @@ func TestCallsAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			given = append(given, answers[0].Envs[visibleDevices])
+			handedOut = append(handedOut, answers[0].Envs[visibleDevices])
 		}()
 	}
 	wait.Wait()
@@ -318,10 +318,10 @@ func TestCallsAtOnce(t *testing.T) {
 		want = append(want, fmt.Sprint(10+i%5))
 		s.is(t, fmt.Sprintf("p%02d", i), "success ;")
 	}
-	slices.Sort(given)
+	slices.Sort(handedOut)
 	slices.Sort(want)
-	if !slices.Equal(given, want) {
-		t.Errorf("given %v, expected %v", given, want)
+	if !slices.Equal(handedOut, want) {
+		t.Errorf("handed out %v, expected %v", handedOut, want)
 	}
 }
 

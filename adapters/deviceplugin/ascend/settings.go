@@ -28,7 +28,7 @@ func Flags() *pflag.FlagSet {
 	flags.Int("report_time_offset", 1, "seconds added to the time in hami.io/node-handshake-…")
 	flags.Int("hw_loglevel", 0, "accepted for ascend-device-plugin's manifests; npu-smi has no log level")
 	flags.String("vendor", "ascend", "whose devices are served")
-	flags.IntP("v", "v", 0, "verbosity of the log")
+	flags.IntP("v", "v", 0, "accepted for ascend-device-plugin's manifests; the log has one level")
 	return flags
 }
 
@@ -68,9 +68,9 @@ func readSettings(arguments []string, env func(string) (string, bool)) (settings
 	if result.configFile == "" {
 		return settings{}, fmt.Errorf("config_file: empty, expected the path of the devices' configuration")
 	}
-	var given int
-	if result.idleEvery, given = seconds("check_idle_vnpu_interval"); given < 1 {
-		return settings{}, fmt.Errorf("check_idle_vnpu_interval: %d, expected at least 1", given)
+	var interval int
+	if result.idleEvery, interval = seconds("check_idle_vnpu_interval"); interval < 1 {
+		return settings{}, fmt.Errorf("check_idle_vnpu_interval: %d, expected at least 1", interval)
 	}
 	result.reportOffset, _ = seconds("report_time_offset")
 	return result, nil

@@ -96,9 +96,9 @@ func TestChipsAreReadFromTheirTables(t *testing.T) {
 	if _, err = library.Chips(ctx); err != nil {
 		t.Error(err)
 	}
-	asked := strings.Count(strings.Join(programs.ran, "\n"), "-t board")
-	if asked != 2 {
-		t.Errorf("npu-smi was asked for boards %d times, expected once for each of 2 chips", asked)
+	looks := strings.Count(strings.Join(programs.ran, "\n"), "-t board")
+	if looks != 2 {
+		t.Errorf("npu-smi was asked for boards %d times, expected once for each of 2 chips", looks)
 	}
 	for i, code := range []uint32{0, 2} {
 		if got, err := library.Health(ctx, listed[i]); err != nil || got != code {

@@ -94,7 +94,8 @@ func chipsOf(output string) ([]chips.Chip, error) {
 			}
 		}
 		numbers := map[string]int32{}
-		for name, value := range map[string]string{"NPU ID": row["npu id"], "Chip ID": row["chip id"], "Chip Logic ID": logic, "Chip Phy ID": physical} {
+		for name, value := range map[string]string{"NPU ID": row["npu id"], "Chip ID": row["chip id"], "Chip Logic ID": logic,
+			"Chip Phy ID": physical} {
 			number, err := strconv.ParseInt(value, 10, 32)
 			if err != nil || number < 0 {
 				return nil, fmt.Errorf("npu-smi info -m: %s: %q, expected a number from 0", name, value)
