@@ -43,7 +43,7 @@ func run(ctx context.Context, arguments []string, env func(string) (string, bool
 		_, _ = fmt.Fprintln(complaints, "vgpualloc-device-plugin:", err)
 		return code
 	}
-	if slices.Contains(arguments, "--vendor=ascend") {
+	if isAscend(arguments) {
 		if err := runAscend(ctx, arguments, env, reloads); err != nil {
 			return fail(1, err)
 		}
@@ -72,6 +72,12 @@ func run(ctx context.Context, arguments []string, env func(string) (string, bool
 		return fail(1, err)
 	}
 	return 0
+}
+
+// isAscend: the flags are those of Ascend chips.
+func isAscend(arguments []string) bool {
+	two := slices.Index(arguments, "--vendor")
+	return slices.Contains(arguments, "--vendor=ascend") || two >= 0 && two+1 < len(arguments) && arguments[two+1] == "ascend"
 }
 
 // reloading runs a plugin that takes SIGHUP.

@@ -123,7 +123,7 @@ func (c *Config) checkNames(shared []string) error {
 		names = append(names, []struct{ key, name string }{{"resourceCountName", c.Resources.Number},
 			{"resourceMemoryName", c.Resources.Memory}, {"resourceCoreName", c.Resources.Cores}}...)
 	}
-	if c.Schedulers.HAMi {
+	if c.Schedulers.HAMi && !(c.Schedulers.Volcano && c.HAMiResource == c.Resources.Number) { // both may count cards by one name
 		names = append(names, struct{ key, name string }{"--hami-resource-name", c.HAMiResource})
 	}
 	for i, one := range names {

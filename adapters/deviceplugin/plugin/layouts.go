@@ -50,36 +50,41 @@ func (w *watcher) time(uuid string, status layout.Status) {
 
 // run ends with the context. A change that ends soon is told to nobody.
 func (w *watcher) run(ctx context.Context) {
-	before := map[string]layout.Service{}
-	isShown := false
+	before, shown := map[string]layout.Service{}, false
 	for {
-		var timer <-chan time.Time
-		changing := false
-		isDifferent := false
+		isDifferent, soonest := false, time.Duration(-1)
+		slow := map[string]bool{}
 		for _, gpu := range w.session.inventory.ofPods() {
 			status := w.session.executor.Status(gpu.UUID)
-			now := status.Service
 			w.time(gpu.UUID, status)
-			changing = changing || now == layout.Reconfiguring
-			isDifferent = isDifferent || (now == layout.Withdrawn) != (before[gpu.UUID] == layout.Withdrawn)
-			before[gpu.UUID] = now
+			isDifferent = isDifferent || (status.Service == layout.Withdrawn) != (before[gpu.UUID] == layout.Withdrawn)
+			before[gpu.UUID] = status.Service
+			if status.Service != layout.Reconfiguring {
+				continue
+			}
+			if left := reconfiguringShown - time.Since(w.began[gpu.UUID]); left <= 0 {
+				slow[gpu.UUID] = true
+			} else if soonest < 0 || left < soonest {
+				soonest = left
+			}
 		}
+		w.session.setSlow(slow)
 		switch {
 		case isDifferent:
 			w.session.publish()
-		case !changing && isShown:
-			isShown = false
+		case shown != (len(slow) > 0):
 			w.session.writer.Kick()
-		case changing && !isShown:
-			timer = time.After(reconfiguringShown)
+		}
+		shown = len(slow) > 0
+		var timer <-chan time.Time
+		if soonest >= 0 {
+			timer = time.After(soonest)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-w.changes:
 		case <-timer:
-			isShown = true
-			w.session.writer.Kick()
 		}
 	}
 }

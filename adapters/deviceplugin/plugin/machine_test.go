@@ -27,6 +27,8 @@ type machine struct {
 	events   chan hardware.Event
 	failures map[string]error // of Watch
 	broken   error            // of GPUs
+
+	unwatchable error // of Watch as a whole
 }
 
 func newMachine(count int) *machine {
@@ -61,7 +63,7 @@ func (m *machine) Close() error                                 { return nil }
 func (m *machine) Watch([]string) (hardware.Watch, map[string]error, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	return &watch{m}, m.failures, nil
+	return &watch{m}, m.failures, m.unwatchable
 }
 
 type watch struct{ *machine }
@@ -90,6 +92,9 @@ type rig struct {
 	mutex    sync.Mutex
 	observed []string
 	listen   func(string) (net.Listener, error)
+	env      map[string]string
+	recheck  time.Duration
+	library  hardware.Library // instead of the machine
 }
 
 const deviceConfig = `# the cluster's
@@ -140,11 +145,15 @@ func newRig(t *testing.T, machine *machine, configMap string, files map[string]s
 
 func (r *rig) start(arguments ...string) *rig {
 	r.t.Helper()
+	if r.library == nil {
+		r.library = r.machine
+	}
 	made, err := plugin.New(plugin.Options{Arguments: append([]string{"--node-name=node-a", "--liveness-annotation="}, arguments...),
-		Root: r.root, Client: r.api.Client(), Library: r.machine, Observe: r.observe, Listen: r.listen,
+		Root: r.root, Client: r.api.Client(), Library: r.library, Observe: r.observe, Listen: r.listen,
+		Env: func(name string) (string, bool) { value, has := r.env[name]; return value, has },
 		Intervals: plugin.Intervals{Register: 50 * time.Millisecond, RegisterRetry: 10 * time.Millisecond, KubeletRetry: 10 * time.Millisecond,
-			KubeletPoll: 50 * time.Millisecond, EventWait: 20 * time.Millisecond, Recheck: 40 * time.Millisecond,
-			Quiet: 100 * time.Millisecond, API: 10 * time.Millisecond, Lists: 2 * time.Second}})
+			KubeletPoll: 50 * time.Millisecond, EventWait: 20 * time.Millisecond, Recheck: max(40*time.Millisecond, r.recheck),
+			Quiet: 100 * time.Millisecond, API: 10 * time.Millisecond, Lists: 2 * time.Second, Patience: -1}})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func offersOf(conf *config.Config) []offer {
 		offers = append(offers, offer{resource: conf.Resources.Number, of: ofCount}, offer{resource: conf.Resources.Memory, of: ofMemory},
 			offer{resource: conf.Resources.Cores, of: ofCores})
 	}
-	if conf.Schedulers.HAMi {
+	if conf.Schedulers.HAMi && !(conf.Schedulers.Volcano && conf.HAMiResource == conf.Resources.Number) {
 		offers = append(offers, offer{resource: conf.HAMiResource, of: ofCount})
 	}
 	for i := range offers {

@@ -37,6 +37,7 @@ type session struct {
 	publishing sync.Mutex
 	mutex      sync.Mutex
 	registered map[string]bool // resources, since all were
+	slow       map[string]bool // cards whose change takes long; replaced, never changed
 }
 
 // holder is the session that health is told to.
@@ -193,11 +194,18 @@ func (s *session) isServed(uuid string) bool {
 	return s.plugin.monitor.IsHealthy(uuid) && (s.executor == nil || s.executor.Status(uuid).Service != layout.Withdrawn)
 }
 
-// shown are the cards as schedulers see them: one that is being cut is not for new pods.
+// shown are the cards as schedulers see them: one that has been in the middle of a change for long is not for new pods.
 func (s *session) shown() []register.Card {
-	return s.inventory.registered(func(uuid string) bool {
-		return s.isServed(uuid) && (s.executor == nil || s.executor.Status(uuid).Service == layout.InService)
-	})
+	s.mutex.Lock()
+	slow := s.slow
+	s.mutex.Unlock()
+	return s.inventory.registered(func(uuid string) bool { return s.isServed(uuid) && !slow[uuid] })
+}
+
+func (s *session) setSlow(slow map[string]bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.slow = slow
 }
 
 // publish tells the kubelet and the schedulers how the cards are now.
