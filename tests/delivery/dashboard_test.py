@@ -7,12 +7,12 @@ import unittest
 from support import ADAPTERS, DELIVERY, SOURCE, skip_or_fail
 
 PATH = DELIVERY / "grafana/vgpualloc.json"
-CODE = [path for folder in ("live", "scheduler", "extender") for path in sorted((ADAPTERS / folder).rglob("*.go"))
+CODE = [path for folder in ("live", "scheduler", "extender", "deviceplugin/metrics") for path in sorted((ADAPTERS / folder).rglob("*.go"))
         if not path.name.endswith("_test.go")]
 # Prometheus' own collectors of a process in Go.
 STANDARD = {"process_resident_memory_bytes", "process_cpu_seconds_total", "go_goroutines"}
 STANDARD_LABELS = {"le", "job", "instance"}  # of histograms, and what Prometheus adds
-FUNCTIONS = {"sum", "count", "avg", "rate", "topk", "histogram_quantile", "vector", "or", "by", "label_values"}
+FUNCTIONS = {"sum", "count", "avg", "min", "time", "rate", "topk", "histogram_quantile", "vector", "or", "by", "label_values"}
 
 
 def names_in(expression):
@@ -51,7 +51,7 @@ class DashboardTest(unittest.TestCase):
     def test_parts_of_histograms_are_of_histograms(self):
         asked = {name for expression in self.expressions for name in names_in(expression)[0]}
         for name in {name.removesuffix("_bucket") for name in asked if name.endswith("_bucket")}:
-            made = rf'NewHistogram\w*\([^"]*Name:\s+"{name}"'
+            made = rf'(?:NewHistogram\w*\([^"]*|HistogramOpts\{{)Name:\s+"{name}"'
             field = re.search(rf'(\w+):\s+describe\("{name}"', self.code)
             if field:  # counted elsewhere, and given to Prometheus when it asks
                 made = rf"NewConstHistogram\(c\.{field[1]},"
@@ -69,6 +69,21 @@ class DashboardTest(unittest.TestCase):
     def test_every_metric_of_ours_is_shown(self):
         of_code = set(re.findall(r'"((?:volcano_vgpu|vgpualloc)_\w+)"', self.code))
         self.assertEqual(of_code - self.metrics(), set(), "metrics that no panel shows")
+
+    def test_the_names_of_the_existing_monitor_are_shown(self):
+        """Those that the device plugin has under the names of volcano-vgpu-device-plugin's monitor."""
+        names = set(re.findall(r'existing\("(\w+)"', self.code))
+        self.assertEqual(len(names), 7)
+        self.assertEqual(names - self.metrics(), set())
+
+    def test_the_node_side_has_a_row(self):
+        rows = [(panel["gridPos"]["y"], panel["title"]) for panel in self.board["panels"] if panel["type"] == "row"]
+        start, _ = next(row for row in rows if row[1] == "The node side")
+        shown = {name for panel in self.panels if panel["gridPos"]["y"] > start for target in panel["targets"]
+                 for name in names_in(target["expr"])[0]}
+        for name in ("vGPU_device_memory_limit_in_bytes", "vGPU_device_memory_usage_in_bytes", "Device_utilization_desc_of_container",
+                     "vgpualloc_plugin_mig_instance", "vgpualloc_plugin_device_healthy"):
+            self.assertIn(name, shown)
 
     def test_panels_lie_side_by_side_and_say_what_they_are(self):
         self.assertEqual(len({panel["id"] for panel in self.board["panels"]}), len(self.board["panels"]))

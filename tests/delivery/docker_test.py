@@ -56,13 +56,19 @@ def ignores(path):
 
 class Folder(unittest.TestCase):
     def test_no_other_dockerfile_is_there(self):
-        self.assertEqual(sorted(path.name for path in FOLDER.glob("*.Dockerfile")), ["extender.Dockerfile", "scheduler.Dockerfile"])
+        self.assertEqual(sorted(path.name for path in FOLDER.glob("*.Dockerfile")), ["device-plugin.Dockerfile", "extender.Dockerfile",
+                                                                                      "scheduler.Dockerfile"])
 
 
 class Dockerfile:
     """What holds for each of them; the classes at the end name which."""
 
     program = ""
+    user = r"^[1-9]\d+:[1-9]\d+$"
+
+    def folder(self):
+        """The folder of the program below adapters/."""
+        return self.program
 
     def setUp(self):
         self.path = FOLDER / f"{self.program}.Dockerfile"
@@ -89,8 +95,8 @@ class Dockerfile:
                   if word == "COPY" and not rest.startswith("--") for source in rest.split()[:-1]]
         self.assertGreater(len(copied), 5)
         for source in copied:
-            if source.startswith(f"adapters/{self.program}") and not (ADAPTERS / self.program).is_dir():
-                print(f"SKIPPED: {self.path.name}: {source}: there is no adapters/{self.program} yet")
+            if source.startswith(f"adapters/{self.folder()}") and not (ADAPTERS / self.folder()).is_dir():
+                print(f"SKIPPED: {self.path.name}: {source}: there is no adapters/{self.folder()} yet")
                 continue
             self.assertTrue((SOURCE / source).exists(), source)
             self.assertFalse(ignored(source), f"{source} is in .dockerignore")
@@ -139,7 +145,7 @@ class Dockerfile:
         for library in shared:
             self.assertRegex(installed, rf"\blib{re.escape(library)}[\d.]*(?=\s)")
         [user] = [rest for word, rest in body if word == "USER"]
-        self.assertRegex(user, r"^[1-9]\d+:[1-9]\d+$")
+        self.assertRegex(user, self.user)
         program = f"vgpualloc-{self.program}"
         self.assertIn(("ENTRYPOINT", f'["/usr/local/bin/{program}"]'), body)
         self.assertIn(("COPY", f"--from=build /out/{program} /usr/local/bin/{program}"), body)
@@ -150,7 +156,7 @@ class Dockerfile:
         scripts = (SOURCE / "scripts/lib.sh").read_text()
         wanted = re.search(r"^go_wanted=([\d.]+)", (SOURCE / "scripts/lib.sh").read_text(), re.MULTILINE)[1]
         version = re.fullmatch(r"golang:([\d.]+)-\w+", self.stages[0][1])[1]
-        modules = [ADAPTERS / "go.mod", *ADAPTERS.glob(f"{self.program}/go.mod")]
+        modules = [ADAPTERS / "go.mod", *ADAPTERS.glob(f"{self.folder()}/go.mod")]
         for needed in [wanted, *(re.search(r"^go ([\d.]+)", module.read_text(), re.MULTILINE)[1] for module in modules)]:
             self.assertGreaterEqual([int(n) for n in version.split(".")][:2], [int(n) for n in needed.split(".")][:2])
         [body] = [body for name, _, body in self.stages if name == "build"]
@@ -160,7 +166,7 @@ class Dockerfile:
         self.assertIn("CGO_ENABLED=1", environment)
         folder = re.search(r"PKG_CONFIG_PATH=\$1/(\S+)", scripts)[1]
         self.assertIn(f"PKG_CONFIG_PATH=/src/build/{folder}", environment)
-        folder = f"adapters/{self.program}"
+        folder = f"adapters/{self.folder()}"
         self.assertIn(f"cd {folder} && go build", body[-1][1])
         if (SOURCE / folder).is_dir():
             self.assertTrue(any("package main" in file.read_text() for file in (SOURCE / folder).glob("*.go")), folder)
@@ -174,6 +180,27 @@ class SchedulerTest(Dockerfile, unittest.TestCase):
 
 class ExtenderTest(Dockerfile, unittest.TestCase):
     program = "extender"
+
+
+class DevicePluginTest(Dockerfile, unittest.TestCase):
+    program = "device-plugin"
+    user = "^0:0$"  # the kubelet's socket and the driver's files are root's; the chart takes the capabilities away
+
+    def folder(self):
+        return "deviceplugin"
+
+    def test_nothing_of_others_is_in_the_image(self):
+        """HAMi-core's library and the drivers' are not ours: the file says where they come from, and copies none."""
+        text = self.path.read_text(encoding="utf-8")
+        for name in "libvgpu.so", "ld.so.preload", "libnvidia-ml.so.1", "npu-smi":
+            self.assertRegex(text, rf"(?m)^#.*{re.escape(name)}")
+            self.assertFalse([rest for _, _, body in self.stages for _, rest in body if name in rest])
+        self.assertRegex(text, r"(?m)^#.*https://github\.com/Project-HAMi/HAMi-core")
+
+    def test_its_port_is_that_of_the_metrics(self):
+        flags = (ADAPTERS / "deviceplugin/config/flags.go").read_text(encoding="utf-8")
+        [port] = re.findall(r'"metrics-listen", ":(\d+)"', flags)
+        self.assertIn(("EXPOSE", port), self.stages[-1][2])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """The rights that the chart asks for: each verb is named with a call that is there, and each call has its verb.
 
+Of the device plugins each capability, each mounted folder and the privilege name the code that needs them, too.
+
 Above each rule of templates/*-rbac.yaml stands `#   VERBS RESOURCE: MODULE FILE: TEXT`: the text is looked for in that file of
 the module (for our own code, module `adapters`, in the Go files of that folder). The other way round, the calls of client-go and of
 Volcano's clients in our code and in Volcano's scheduler are read from the source, and a call without a verb is a failure
@@ -10,11 +12,13 @@ import re
 import unittest
 from pathlib import Path
 
-from support import ADAPTERS, ALL, CHART, LEAST, module_folder, of_kind, prepare, render
+from support import ADAPTERS, ALL, CHART, LEAST, LEAST_NODE, NODE, PLUGINS, module_folder, of_kind, prepare, render
 
 MODULES = {"volcano": "volcano.sh/volcano", "client-go": "k8s.io/client-go", "kubernetes": "k8s.io/kubernetes"}
 REASON = re.compile(r"#   ([\w,]+) ([\w/]+): (volcano|client-go|kubernetes|adapters) (\S+): (.+)$")
 LISTED = re.compile(r"\[([^\]]*)\]")
+# Each part of the chart with the values that give it all of its rights.
+FULL = {"scheduler": ALL, "extender": ALL, **{component: NODE for component in PLUGINS}}
 
 # Files and calls of Volcano's scheduler that the plugin vgpualloc does not lead to, and why.
 NOT_OURS = {
@@ -96,10 +100,14 @@ class Reading(unittest.TestCase):
         self.assertEqual(calls_in("s.pods.Get(name)"), set())
 
     def test_the_template_is_read_whole(self):
-        for component in "scheduler", "extender":
-            written = {(resource, verb) for kind, resources, verbs, _ in rules_of(CHART / f"templates/{component}-rbac.yaml")
+        for component, values in FULL.items():
+            written = {(resource, verb) for kind, resources, verbs, _ in rules_of(template_of(component))
                        for resource in resources for verb in verbs}
-            self.assertEqual(written, granted(ALL, component))
+            self.assertEqual(written, granted(values, component))
+
+
+def template_of(component):
+    return CHART / f"templates/{PLUGINS.get(component, component)}-rbac.yaml"
 
 
 def granted(values, component):
@@ -112,8 +120,8 @@ def granted(values, component):
 
 class RightsTest(unittest.TestCase):
     def test_every_verb_has_a_call(self):
-        for component in "scheduler", "extender":
-            for _, resources, verbs, reasons in rules_of(CHART / f"templates/{component}-rbac.yaml"):
+        for component in FULL:
+            for _, resources, verbs, reasons in rules_of(template_of(component)):
                 self.assertEqual(set(reasons), {(resource, verb) for resource in resources for verb in verbs})
                 for right, (module, file, text) in reasons.items():
                     with self.subTest(component=component, right=right):
@@ -130,8 +138,8 @@ class RightsTest(unittest.TestCase):
                         f"adapters/{file} has no {text}")
 
     def test_nothing_is_granted_by_a_star(self):
-        for component in "scheduler", "extender":
-            for resource, verb in granted(ALL, component):
+        for component, values in FULL.items():
+            for resource, verb in granted(values, component):
                 self.assertNotIn("*", resource + verb)
 
     def test_secrets_and_what_pods_run_are_out_of_reach(self):
@@ -207,6 +215,122 @@ class RightsTest(unittest.TestCase):
             for path in [file for folder in folders for file in go_files(Path(ADAPTERS / folder)) if "e2e" not in file.parts]:
                 for right in calls_in(path.read_text(encoding="utf-8")):
                     self.assertIn(right, rights, path)
+
+
+def calls_of_the_plugin(text):
+    """calls_in, and the calls that the plugin makes through variables."""
+    needed = calls_in(text)
+    variables = {name: resource.lower() for name, resource in re.findall(r"(\w+) := [\w.]*CoreV1\(\)\.(\w+)\([^)]*\)\n", text)}
+    for name, verb in re.findall(r"\b(\w+)\.(Get|List|Watch|Create|Update|Patch|Delete)\(", text):
+        if name in variables:
+            needed.add((variables[name], VERBS[verb]))
+    return needed
+
+
+class PluginTest(unittest.TestCase):
+    """The device plugins: their rights in the cluster, and on their node."""
+
+    folder = ADAPTERS / "deviceplugin"
+
+    def packages(self, component):
+        """The folders whose code runs in a plugin: what packages of tests do needs no rights."""
+        own = ["ascend"] if component == "ascend-plugin" else [
+            path.name for path in self.folder.iterdir() if path.is_dir() and path.name not in ("ascend", "testbed", "recordings")]
+        return [self.folder / name for name in own]
+
+    def test_calls_through_variables_are_found(self):
+        self.assertEqual(calls_of_the_plugin("maps := p.Client.CoreV1().ConfigMaps(into.Namespace)\n maps.Update(ctx, m, o)"),
+                         {("configmaps", "update")})
+
+    def test_every_call_of_the_plugins_has_its_verb(self):
+        for component, least in (("device-plugin", 6), ("ascend-plugin", 5)):
+            rights, found = granted(NODE, component), set()
+            for path in [file for folder in self.packages(component) for file in go_files(folder)]:
+                for right in calls_of_the_plugin(path.read_text(encoding="utf-8")):
+                    found.add(right)
+                    self.assertIn(right, rights, path)
+            self.assertGreaterEqual(len(found), least, found)
+
+    def test_what_is_not_wanted_is_not_granted(self):
+        self.assertEqual(granted(NODE, "device-plugin") - granted(LEAST_NODE, "device-plugin"),
+                         {("configmaps", "update"), ("configmaps", "create")})
+        self.assertEqual(granted({**LEAST_NODE, "devicePlugin": {**LEAST_NODE["devicePlugin"], "mig": True}}, "device-plugin")
+                         - granted(LEAST_NODE, "device-plugin"), {("configmaps", "update")})
+
+    def test_secrets_and_other_objects_are_out_of_reach(self):
+        for component in PLUGINS:
+            self.assertLessEqual({resource for resource, _ in granted(NODE, component)}, {"nodes", "pods", "events", "configmaps"})
+            for right in ("nodes", "update"), ("pods", "update"), ("pods", "delete"), ("configmaps", "list"), ("nodes", "list"):
+                self.assertNotIn(right, granted(NODE, component))
+
+    def test_one_config_map_is_reached_and_by_its_name(self):
+        for values, expected in ((LEAST_NODE, ["kube-system"]),
+                                 ({**LEAST_NODE, "deviceConfig": {"namespace": "volcano-system"}}, ["kube-system", "volcano-system"])):
+            objects, error = render(values)
+            self.assertEqual(error, "")
+            roles = of_kind(objects, "Role", "device-plugin")
+            self.assertEqual(sorted(role["metadata"]["namespace"] for role in roles), expected)
+            for role in roles:
+                for rule in role["rules"]:
+                    self.assertEqual(rule.get("resourceNames"), ["volcano-vgpu-device-config"])
+        for role in of_kind(render(NODE)[0], "Role", "device-plugin"):
+            for rule in role["rules"]:
+                self.assertEqual("resourceNames" not in rule, rule["verbs"] == ["create"])
+        code = (self.folder / "config/build.go").read_text(encoding="utf-8")
+        self.assertIn('DeviceConfigNamespaces = []string{"kube-system", "volcano-system"}', code)
+
+    def containers(self, values, component):
+        objects, error = render(values)
+        self.assertEqual(error, "")
+        [daemons] = of_kind(objects, "DaemonSet", component)
+        return daemons["spec"]["template"]["spec"]
+
+    def reasons(self, component):
+        """what -> [(folder, text)] of the comments `# WHAT: adapters/FOLDER: TEXT` of a template."""
+        found = {}
+        text = (CHART / f"templates/{PLUGINS[component]}.yaml").read_text(encoding="utf-8")
+        for what, folder, words in re.findall(r"^ +#\s+([\w-]+): adapters/([\w/]+): (.+)$", text, re.MULTILINE):
+            found.setdefault(what, []).append((folder, words))
+        return found
+
+    def test_every_mount_and_privilege_names_code_that_is_there(self):
+        for component in PLUGINS:
+            spec = self.containers(NODE, component)
+            [container] = spec["containers"]
+            security = container["securityContext"]
+            needed = {mount["name"] for mount in container["volumeMounts"]} | set(security.get("capabilities", {}).get("add", []))
+            if security.get("privileged"):
+                needed.add("privileged")
+            reasons = self.reasons(component)
+            self.assertEqual(set(reasons), needed)
+            for what, places in reasons.items():
+                for folder, words in places:
+                    with self.subTest(component=component, what=what, words=words):
+                        code = "".join(path.read_text(encoding="utf-8") for path in go_files(ADAPTERS / folder))
+                        self.assertTrue(words in code, f"adapters/{folder} has no {words}")
+
+    def test_the_plugin_for_gpus_has_no_capability_but_for_mig(self):
+        for values, added in ((LEAST_NODE, None), (NODE, ["SYS_ADMIN"])):
+            spec = self.containers(values, "device-plugin")
+            for container in spec["containers"] + spec.get("initContainers", []):
+                security = container["securityContext"]
+                self.assertFalse(security.get("privileged", False))
+                self.assertEqual((security["allowPrivilegeEscalation"], security["readOnlyRootFilesystem"],
+                                  security["capabilities"]["drop"]), (False, True, ["ALL"]))
+            self.assertEqual(spec["containers"][0]["securityContext"]["capabilities"].get("add"), added)
+            names = {variable["name"] for variable in spec["containers"][0]["env"]}
+            self.assertEqual("NVIDIA_MIG_CONFIG_DEVICES" in names, added is not None, "the runtime refuses it without SYS_ADMIN")
+            for key in "hostNetwork", "hostIPC":
+                self.assertNotIn(key, spec)
+            self.assertEqual(spec["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
+
+    def test_the_least_of_the_node_is_mounted(self):
+        """Neither /, /dev, /tmp nor the kubelet's whole folder; what the plugin only reads, it cannot write."""
+        paths = {volume["hostPath"]["path"] for volume in self.containers(NODE, "device-plugin")["volumes"] if "hostPath" in volume}
+        self.assertEqual(paths, {"/var/lib/kubelet/device-plugins", "/usr/local/vgpu", "/tmp/vgpulock"})
+        ascend = self.containers(NODE, "ascend-plugin")
+        writable = {mount["name"] for mount in ascend["containers"][0]["volumeMounts"] if not mount.get("readOnly")}
+        self.assertEqual(writable, {"kubelet", "core", "shared", "assets"})
 
 
 if __name__ == "__main__":

@@ -94,6 +94,21 @@ ALL = {"scheduler": {"image": {"repository": "example.com/scheduler", "tag": "7"
        "extender": {"enabled": True, "image": {"repository": "example.com/extender"}, "decisionLog": {"enabled": True},
                     "mindCluster": True},
        "deviceConfig": {"create": True, "namespaces": ["kube-system", "mindx-dl"]}}
+# The node side alone, with all that can be switched on.
+NODE = {"scheduler": {"enabled": False},
+        "devicePlugin": {"enabled": True, "image": {"repository": "example.com/plugin", "tag": "7"}, "mig": True,
+                         "createDeviceConfig": True, "schedulers": ["volcano", "hami"], "runtimeClassName": "nvidia",
+                         "hamiCore": {"image": {"repository": "example.com/hami-core", "tag": "1"}},
+                         "nodeConfig": {"nodes": [{"name": "gpu-1", "operatingmode": "mig", "filterdevices": {"index": [3]},
+                                                   "devices": [{"index": 0, "operatingmode": "hami-core", "devicesplitcount": 4}]}]},
+                         "extraArgs": ["--pass-device-specs"], "extraEnv": {"DP_DISABLE_HEALTHCHECKS": "79"},
+                         "imagePullSecrets": [{"name": "pull"}], "nodeSelector": {"gpu": "on"}, "failOnInitError": False},
+        "ascendDevicePlugin": {"enabled": True, "image": {"repository": "example.com/plugin"},
+                               "vnpuCore": {"image": {"repository": "example.com/vnpu-core", "tag": "1"}},
+                               "nodeConfig": {"nodes": [{"name": "npu-1", "vDeviceCount": 4}]}, "extraArgs": ["--report_time_offset=2"]}}
+# Its least, for one of both plugins.
+LEAST_NODE = {"scheduler": {"enabled": False}, "devicePlugin": {"enabled": True, "image": {"repository": "example.com/plugin"}}}
+PLUGINS = {"device-plugin": "device-plugin", "ascend-plugin": "ascend-device-plugin"}  # component -> its templates
 
 
 def of_kind(objects, kind, component=""):
