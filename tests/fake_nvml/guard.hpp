@@ -43,10 +43,11 @@ template <class Work>
 template <class Work>
 [[nodiscard]] int query(std::string_view call, const Work& work) noexcept {
     return contained([&] {
-        const session::begun begun = session::of_process().begin(call, {});
+        session& process = session::of_process();
+        const session::begun begun = process.begin(call, {});
         if (!begun.carried_out) return begun.code;
         const result code = work(*begun.host);
-        session::end(begun);
+        process.end(begun, call, {}, code);
         return code;
     });
 }
@@ -83,7 +84,7 @@ template <class Work>
         const subject of{*begun.host, gpu_index, *target};
         if (const result code = check(of); code != result::success) return code;
         const result code = work(of);
-        session::end(begun);
+        process.end(begun, call, target->uuid, code);
         return code;
     });
 }
@@ -123,7 +124,7 @@ template <class Line, class Work>
             return {std::move(line), done.code == result::success};
         });
         if (written != result::success) return written;
-        session::end(begun);
+        process.end(begun, call, target->uuid, done.code);
         return done.code;
     });
 }

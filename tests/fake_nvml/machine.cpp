@@ -104,7 +104,9 @@ template <class T>
                   .code = value_or(object, "nvml_return", 0),
                   .after_calls = value_or(object, "after_calls", std::int64_t{0}),
                   .times = value_or(object, "times", std::int64_t{0}),
-                  .delay_ms = value_or(object, "delay_ms", std::int64_t{0})};
+                  .delay_ms = value_or(object, "delay_ms", std::int64_t{0}),
+                  .good_calls = value_or(object, "good_calls", std::int64_t{0}),
+                  .met = value_or(object, "met", std::int64_t{0})};
     if (kill == "before") {
         planned.kill = kill_point::before;
     } else if (kill == "after") {
@@ -162,6 +164,20 @@ instance* machine::find(std::size_t gpu_index, std::uint32_t gi) noexcept {
     return nullptr;
 }
 
+bool hits(const fault& planned, std::string_view call, std::string_view uuid) noexcept {
+    if (!planned.gpu_uuid.empty() && planned.gpu_uuid != uuid) return false;
+    if (planned.call == call) return true;
+    return planned.call == "nvmlDeviceCreateGpuInstance" && call == "nvmlDeviceCreateGpuInstanceWithPlacement";
+}
+
+std::size_t next_fault(const machine& host, std::string_view call, std::string_view uuid) noexcept {
+    const auto next = std::ranges::find_if(host.faults, [&](const fault& planned) {
+        const bool over = planned.times > 0 && planned.met >= planned.times;
+        return planned.good_calls >= planned.after_calls && !over && hits(planned, call, uuid);
+    });
+    return static_cast<std::size_t>(next - host.faults.begin());
+}
+
 vgpualloc::expected<machine, std::string> read_machine(const json& document) {
     try {
         machine host;
@@ -194,6 +210,12 @@ void write_changes(const machine& changed, json& document) {
         object["mig_enabled"] = card.mig_enabled;
         object.erase("mig_pending");
         if (card.mig_pending) object["mig_pending"] = *card.mig_pending;
+    }
+    for (std::size_t position = 0; position < changed.faults.size(); ++position) {
+        json& object = document["nvml_faults"][position];
+        const fault& planned = changed.faults[position];
+        if (planned.good_calls > 0) object["good_calls"] = planned.good_calls;
+        if (planned.met > 0) object["met"] = planned.met;
     }
 }
 

@@ -75,6 +75,8 @@ struct fault {
     std::int64_t times = 0;
     std::int64_t delay_ms = 0;
     kill_point kill = kill_point::never;
+    std::int64_t good_calls = 0; ///< so far, up to after_calls
+    std::int64_t met = 0;        ///< so far, of one that comes a number of times
 
     bool operator==(const fault&) const = default;
 };
@@ -108,10 +110,16 @@ struct machine {
 /// GPU's own name. Null if there is none, and for "none".
 [[nodiscard]] const vgpualloc::mig_model* table_of(std::string_view table, std::string_view gpu_name);
 
+/// Whether a fault is of this call of this GPU. One of the two calls that make GPU instances stands for both.
+[[nodiscard]] bool hits(const fault& planned, std::string_view call, std::string_view uuid) noexcept;
+/// The position of the fault that decides a call; faults.size() if none does.
+[[nodiscard]] std::size_t next_fault(const machine& host, std::string_view call, std::string_view uuid) noexcept;
+
 /// Reads a state file. The error names the field.
 [[nodiscard]] vgpualloc::expected<machine, std::string> read_machine(const nlohmann::json& document);
 
-/// Writes what calls change into the document that a machine was read from: instances and MIG modes. All else stays.
+/// Writes what calls change into the document that a machine was read from: instances, MIG modes and the counts of
+/// faults. All else stays.
 void write_changes(const machine& changed, nlohmann::json& document);
 
 } // namespace fake_nvml

@@ -11,46 +11,11 @@ namespace fake_nvml {
 
 namespace {
 
-/// One call of the two that make GPU instances stands for both.
-[[nodiscard]] bool names(std::string_view planned, std::string_view call) noexcept {
-    if (planned == call) return true;
-    return planned == "nvmlDeviceCreateGpuInstance" && call == "nvmlDeviceCreateGpuInstanceWithPlacement";
-}
-
 void report(const std::string& failure) { std::fprintf(stderr, "fake NVML: %s\n", failure.c_str()); }
 
 [[nodiscard]] session::begun ended(result code) { return {.host = nullptr, .code = code, .carried_out = false}; }
 
 } // namespace
-
-std::optional<fault> fault_counter::meet(const std::vector<fault>& faults, std::string_view call,
-                                         std::string_view uuid) {
-    follow(faults);
-    for (entry& counted : counted_) {
-        const fault& planned = counted.planned;
-        if (!names(planned.call, call) || (!planned.gpu_uuid.empty() && planned.gpu_uuid != uuid)) continue;
-        const std::int64_t number = counted.calls++;
-        if (number < planned.after_calls) continue;
-        if (planned.times > 0 && number >= planned.after_calls + planned.times) continue;
-        return planned;
-    }
-    return std::nullopt;
-}
-
-/// Faults keep their counts while they stay in the file, whatever comes and goes beside them.
-void fault_counter::follow(const std::vector<fault>& faults) {
-    std::vector<entry> next;
-    for (const fault& planned : faults) {
-        const auto counted = std::ranges::find(counted_, planned, &entry::planned);
-        if (counted == counted_.end()) {
-            next.push_back({planned});
-        } else {
-            next.push_back(*counted);
-            counted_.erase(counted);
-        }
-    }
-    counted_ = std::move(next);
-}
 
 session& session::of_process() {
     static session* only = new session; // never destroyed: other threads may still call while the process ends
@@ -64,7 +29,6 @@ result session::start(std::string_view call) {
             const char* path = std::getenv("VGPUALLOC_FAKE_NVML");
             if (path == nullptr || *path == '\0') return result::driver_not_loaded;
             store_.emplace(path);
-            faults_.forget();
             sets_.clear();
         }
         ++started_;
@@ -74,7 +38,7 @@ result session::start(std::string_view call) {
         static_cast<void>(stop());
         return call_begun.code;
     }
-    end(call_begun);
+    end(call_begun, call, {}, result::success);
     return result::success;
 }
 
@@ -97,25 +61,50 @@ vgpualloc::expected<std::shared_ptr<const machine>, result> session::current() {
 
 session::begun session::begin(std::string_view call, std::string_view uuid) {
     std::shared_ptr<const machine> host;
-    std::optional<fault> met;
     {
         const std::scoped_lock guard{mutex_};
         auto now = current();
         if (!now) return ended(now.error());
         host = std::move(*now);
-        met = faults_.meet(host->faults, call, uuid);
     }
-    if (!met) return {.host = std::move(host)};
-    if (met->delay_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds{met->delay_ms});
-    if (met->kill == kill_point::before) static_cast<void>(std::raise(SIGKILL));
+    const std::optional<fault> planned = met(*host, call, uuid);
+    if (!planned) return {.host = std::move(host)};
+    if (planned->delay_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds{planned->delay_ms});
+    if (planned->kill == kill_point::before) static_cast<void>(std::raise(SIGKILL));
     return {.host = std::move(host),
-            .code = static_cast<result>(met->code),
-            .carried_out = met->code == 0,
-            .kill_after = met->kill == kill_point::after};
+            .code = static_cast<result>(planned->code),
+            .carried_out = planned->code == 0,
+            .kill_after = planned->kill == kill_point::after,
+            .faulty = true};
 }
 
-void session::end(const begun& call) {
-    if (call.kill_after) static_cast<void>(std::raise(SIGKILL));
+/// The fault that a call meets. One that comes a number of times is counted in the file, where programs share it.
+std::optional<fault> session::met(const machine& host, std::string_view call, std::string_view uuid) {
+    const std::size_t position = next_fault(host, call, uuid);
+    if (position == host.faults.size()) return std::nullopt;
+    if (host.faults[position].times == 0) return host.faults[position];
+    std::optional<fault> planned;
+    static_cast<void>(change([&](machine& now) -> store::outcome {
+        const std::size_t again = next_fault(now, call, uuid);
+        if (again == now.faults.size()) return {};
+        ++now.faults[again].met;
+        planned = now.faults[again];
+        return {{}, true};
+    }));
+    return planned;
+}
+
+void session::end(const begun& from, std::string_view call, std::string_view uuid, result code) {
+    if (from.kill_after) static_cast<void>(std::raise(SIGKILL));
+    if (from.faulty || code != result::success) return;
+    const auto waits = [&](const fault& planned) {
+        return planned.good_calls < planned.after_calls && hits(planned, call, uuid);
+    };
+    if (std::ranges::none_of(from.host->faults, waits)) return;
+    static_cast<void>(change([&](machine& now) -> store::outcome {
+        for (fault& planned : now.faults) planned.good_calls += waits(planned) ? 1 : 0;
+        return {{}, true};
+    }));
 }
 
 result session::change(const std::function<store::outcome(machine&)>& change) {

@@ -35,24 +35,6 @@ struct event_set {
     std::size_t next = 0;                                    ///< position in machine::events
 };
 
-/// Which fault a call meets, by counting. A fault counts from when it is first seen.
-class fault_counter {
-public:
-    /// The fault that decides this call, if one does; counts the call.
-    [[nodiscard]] std::optional<fault> meet(const std::vector<fault>& faults, std::string_view call,
-                                            std::string_view uuid);
-    void forget() { counted_.clear(); }
-
-private:
-    struct entry {
-        fault planned;
-        std::int64_t calls = 0;
-    };
-    std::vector<entry> counted_;
-
-    void follow(const std::vector<fault>& faults);
-};
-
 class session {
 public:
     /// The one of this process.
@@ -68,10 +50,11 @@ public:
         result code = result::success;
         bool carried_out = true; ///< false: `code` is the answer, by a fault
         bool kill_after = false;
+        bool faulty = false; ///< it met a fault
     };
     [[nodiscard]] begun begin(std::string_view call, std::string_view uuid);
-    /// The call has been carried out.
-    static void end(const begun& call);
+    /// The call has been carried out, with this result.
+    void end(const begun& from, std::string_view call, std::string_view uuid, result code);
 
     /// Changes the machine; `line` of the outcome goes to the log.
     [[nodiscard]] result change(const std::function<store::outcome(machine&)>& change);
@@ -88,11 +71,11 @@ public:
 
 private:
     [[nodiscard]] vgpualloc::expected<std::shared_ptr<const machine>, result> current();
+    [[nodiscard]] std::optional<fault> met(const machine& host, std::string_view call, std::string_view uuid);
 
     std::mutex mutex_;
     int started_ = 0;
     std::optional<store> store_;
-    fault_counter faults_;
     std::set<handle> handles_; ///< whose elements stay where they are
     std::map<const void*, std::unique_ptr<event_set>> sets_;
 };

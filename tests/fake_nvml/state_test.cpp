@@ -1,4 +1,6 @@
 // The state file: what is read, what is written, who may write, and which fault a call meets.
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -129,48 +131,87 @@ TEST_F(state_file, errors_name_the_field) {
     EXPECT_THAT(file.current().error(), testing::HasSubstr("no JSON object"));
 }
 
-[[nodiscard]] fault planned(std::string call, int code, std::int64_t after, std::int64_t times, std::string uuid = {}) {
-    return {.call = std::move(call), .gpu_uuid = std::move(uuid), .code = code, .after_calls = after, .times = times};
-}
-
-TEST(faults, come_after_so_many_calls_and_so_often) {
-    fault_counter counter;
-    const std::vector<fault> faults{planned("nvmlDeviceGetName", 15, 2, 1), planned("nvmlDeviceGetName", 999, 4, 0)};
-    std::vector<int> codes;
-    for (int call = 0; call < 7; ++call) {
-        const auto met = counter.meet(faults, "nvmlDeviceGetName", "GPU-0");
-        codes.push_back(met ? met->code : 0);
+/// A machine with these faults, whose library is called by name.
+class faults : public state_file {
+protected:
+    void SetUp() override {
+        state_file::SetUp();
+        setenv("VGPUALLOC_FAKE_NVML", path().c_str(), 1);
     }
-    EXPECT_THAT(codes, testing::ElementsAre(0, 0, 15, 0, 0, 999, 999))
-        << "the second does not count the call that the first took";
-    EXPECT_FALSE(counter.meet(faults, "nvmlDeviceGetUUID", "GPU-0"));
-    counter.forget();
-    EXPECT_FALSE(counter.meet(faults, "nvmlDeviceGetName", "GPU-0"));
+    void start(const json& planned) {
+        json other = a_gpu();
+        other["uuid"] = "GPU-1";
+        write({{"gpus", {a_gpu(), other}}, {"nvml_faults", planned}});
+        ASSERT_EQ(process_.start("nvmlInit"), result::success);
+        running_ = true;
+    }
+    void stop() {
+        running_ = false;
+        EXPECT_EQ(process_.stop(), result::success);
+    }
+    void TearDown() override {
+        if (running_) stop();
+        state_file::TearDown();
+    }
+    /// What a call answers that succeeds or fails by itself, unless it meets a fault.
+    int call(std::string_view name, std::string_view uuid = "GPU-0", result itself = result::success) {
+        const session::begun begun = process_.begin(name, uuid);
+        if (!begun.carried_out) return static_cast<int>(begun.code);
+        process_.end(begun, name, uuid, itself);
+        return static_cast<int>(itself);
+    }
+
+    session process_;
+
+private:
+    bool running_ = false;
+};
+
+TEST_F(faults, come_after_so_many_good_calls_and_so_often) {
+    start({{{"call", "nvmlDeviceGetName"}, {"nvml_return", 15}, {"after_calls", 2}, {"times", 1}},
+           {{"call", "nvmlDeviceGetName"}, {"nvml_return", 999}, {"after_calls", 4}}});
+    EXPECT_EQ(call("nvmlDeviceGetName", "GPU-0", result::not_found), 6) << "not a good one";
+    std::vector<int> codes;
+    for (int number = 0; number < 7; ++number) codes.push_back(call("nvmlDeviceGetName"));
+    EXPECT_THAT(codes, testing::ElementsAre(0, 0, 15, 0, 0, 999, 999));
+    EXPECT_EQ(call("nvmlDeviceGetUUID"), 0);
 }
 
-TEST(faults, are_of_one_gpu_or_of_all) {
-    fault_counter counter;
-    const std::vector<fault> faults{planned("nvmlDeviceGetName", 15, 0, 0, "GPU-1")};
-    EXPECT_FALSE(counter.meet(faults, "nvmlDeviceGetName", "GPU-0"));
-    EXPECT_TRUE(counter.meet(faults, "nvmlDeviceGetName", "GPU-1"));
+TEST_F(faults, are_counted_where_programs_share_them) {
+    start({{{"call", "nvmlDeviceGetName"}, {"nvml_return", 15}, {"after_calls", 1}, {"times", 1}}});
+    EXPECT_EQ(call("nvmlDeviceGetName"), 0);
+    stop();
+    session other;
+    ASSERT_EQ(other.start("nvmlInit"), result::success);
+    EXPECT_EQ(other.begin("nvmlDeviceGetName", "GPU-0").code, result::gpu_is_lost) << "the other program's call counts";
+    EXPECT_EQ(other.begin("nvmlDeviceGetName", "GPU-0").code, result::success);
+    EXPECT_EQ(other.stop(), result::success);
+    EXPECT_EQ(read()["nvml_faults"][0]["met"], 1);
 }
 
-TEST(faults, of_making_a_gpu_instance_hit_both_functions) {
-    fault_counter counter;
-    const std::vector<fault> faults{planned("nvmlDeviceCreateGpuInstance", 23, 1, 0)};
-    EXPECT_FALSE(counter.meet(faults, "nvmlDeviceCreateGpuInstanceWithPlacement", ""));
-    EXPECT_TRUE(counter.meet(faults, "nvmlDeviceCreateGpuInstance", ""));
+TEST_F(faults, are_of_one_gpu_or_of_all) {
+    start({{{"call", "nvmlDeviceGetName"}, {"nvml_return", 15}, {"gpu_uuid", "GPU-1"}}});
+    EXPECT_EQ(call("nvmlDeviceGetName", "GPU-0"), 0);
+    EXPECT_EQ(call("nvmlDeviceGetName", "GPU-1"), 15);
 }
 
-TEST(faults, keep_their_counts_while_others_come_and_go) {
-    fault_counter counter;
-    std::vector<fault> faults{planned("nvmlDeviceGetName", 15, 2, 0)};
-    EXPECT_FALSE(counter.meet(faults, "nvmlDeviceGetName", ""));
-    faults.insert(faults.begin(), planned("nvmlDeviceGetUUID", 3, 0, 0));
-    EXPECT_FALSE(counter.meet(faults, "nvmlDeviceGetName", ""));
-    EXPECT_TRUE(counter.meet(faults, "nvmlDeviceGetName", ""));
-    EXPECT_FALSE(counter.meet({}, "nvmlDeviceGetName", ""));
-    EXPECT_FALSE(counter.meet({planned("nvmlDeviceGetName", 15, 2, 0)}, "nvmlDeviceGetName", "")) << "seen anew";
+TEST_F(faults, of_making_a_gpu_instance_hit_both_functions) {
+    start({{{"call", "nvmlDeviceCreateGpuInstance"}, {"nvml_return", 23}, {"after_calls", 1}}});
+    EXPECT_EQ(call("nvmlDeviceCreateGpuInstanceWithPlacement"), 0);
+    EXPECT_EQ(call("nvmlDeviceCreateGpuInstance"), 23);
+}
+
+TEST_F(faults, make_a_call_slow) {
+    start({{{"call", "nvmlDeviceGetName"}, {"delay_ms", 30}}});
+    const auto before = std::chrono::steady_clock::now();
+    EXPECT_EQ(call("nvmlDeviceGetName"), 0);
+    EXPECT_GE(std::chrono::steady_clock::now() - before, std::chrono::milliseconds{30});
+}
+
+TEST_F(faults, of_the_start_end_it) {
+    write({{"gpus", json::array()}, {"nvml_faults", {{{"call", "nvmlInit"}, {"nvml_return", 999}}}}});
+    EXPECT_EQ(process_.start("nvmlInit"), result::unknown);
+    EXPECT_EQ(process_.begin("nvmlDeviceGetCount", {}).code, result::uninitialized);
 }
 
 } // namespace

@@ -85,17 +85,22 @@ type Event struct {
 	Type string `json:"type"` // EventXid, EventECCDouble, EventECCSingle
 }
 
-// Fault changes what calls answer. A process counts the calls from when it first sees the fault, and anew after each nvmlInit.
+// Fault changes what calls answer. Its counts are in the file, where all programs share them: a fault that is taken away and added
+// again starts anew.
 type Fault struct {
 	// Call is the exported name without its version: "nvmlDeviceGetUUID". "nvmlDeviceCreateGpuInstance" is
 	// "nvmlDeviceCreateGpuInstanceWithPlacement" too.
 	Call       string `json:"call"`
 	GPU        string `json:"gpu_uuid,omitempty"` // of this card only; empty: of all
 	Return     int    `json:"nvml_return"`        // what is answered instead; 0: the call is carried out
-	AfterCalls int    `json:"after_calls"`        // so many calls are as ever
-	Times      int    `json:"times,omitempty"`    // so many are not; 0: all that follow
+	AfterCalls int    `json:"after_calls"`        // so many calls that succeed come before
+	Times      int    `json:"times,omitempty"`    // so many calls meet it; 0: all that follow
 	DelayMS    int    `json:"delay_ms,omitempty"` // how long they take
 	Kill       string `json:"kill,omitempty"`     // the process ends by SIGKILL: KillBefore, KillAfter
+	// GoodCalls and Met are the library's counts so far: of calls that succeeded, up to AfterCalls, and, where Times is set, of those
+	// that met the fault.
+	GoodCalls int `json:"good_calls,omitempty"`
+	Met       int `json:"met,omitempty"`
 }
 
 // Where a fault ends the process: before the call does anything, or when the machine has changed and the caller does not know it.
