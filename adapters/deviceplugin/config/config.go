@@ -3,6 +3,7 @@
 package config
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -85,4 +86,38 @@ func (c *Config) GeometriesOf(model string) *Geometries {
 		return nil
 	}
 	return &c.Geometries[position]
+}
+
+// ForCore is the part of the device configuration that the allocation core needs to read what pods were given: names, the memory
+// factor of a card, and geometries; JSON, which is YAML. Keys that only the node side reads are left out.
+func (c *Config) ForCore(memoryFactor int) (string, error) {
+	type instance struct {
+		Name   string `json:"name"`
+		Memory int64  `json:"memory"`
+		Count  int    `json:"count"`
+	}
+	type group struct {
+		Group     string     `json:"group"`
+		Instances []instance `json:"geometries"`
+	}
+	type list struct {
+		Models []string `json:"models"`
+		Groups []group  `json:"allowedGeometries"`
+	}
+	lists := []list{}
+	for _, from := range c.Geometries {
+		to := list{Models: from.Models, Groups: []group{}}
+		for _, geometry := range from.Groups {
+			one := group{Group: geometry.Group, Instances: []instance{}}
+			for _, profile := range geometry.Instances {
+				one.Instances = append(one.Instances, instance{profile.Name, profile.MemoryMiB, profile.Count})
+			}
+			to.Groups = append(to.Groups, one)
+		}
+		lists = append(lists, to)
+	}
+	text, err := json.Marshal(map[string]any{"nvidia": map[string]any{"resourceCountName": c.Resources.Number,
+		"resourceMemoryName": c.Resources.Memory, "resourceCoreName": c.Resources.Cores, "gpuMemoryFactor": memoryFactor,
+		"knownMigGeometries": lists}})
+	return string(text), err
 }

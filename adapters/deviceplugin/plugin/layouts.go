@@ -94,15 +94,20 @@ const reconfiguringShown = 500 * time.Millisecond
 
 // startLayout makes the executor where some card is to be cut.
 func (s *session) startLayout(run func(func(context.Context))) error {
-	cards, areAny := s.inventory.registered(func(string) bool { return true }), false
+	cards, factor := s.inventory.registered(func(string) bool { return true }), 0
 	for i := range cards {
-		areAny = areAny || cards[i].Mode == config.MIG
+		if cards[i].Mode == config.MIG && factor == 0 {
+			factor = cards[i].MemoryFactor
+		}
 	}
-	if !areAny {
+	if factor == 0 {
 		return nil
 	}
-	var err error
-	if s.ledger, err = newLedger(s.conf.Node, s.deviceConfig, cards, s.conf.Resources, s.pods); err != nil {
+	deviceConfig, err := s.conf.ForCore(factor)
+	if err != nil {
+		return err
+	}
+	if s.ledger, err = newLedger(s.conf.Node, deviceConfig, cards, s.conf.Resources, s.pods); err != nil {
 		return err
 	}
 	layouts := newWatcher(s)

@@ -24,7 +24,7 @@ type ledger struct {
 	pods *pods
 }
 
-// newLedger knows the cards. The device configuration is the text of device-config.yaml.
+// newLedger knows the cards. The device configuration is as device-config.yaml.
 func newLedger(node, deviceConfig string, cards []register.Card, volcano config.Resources, of *pods) (*ledger, error) {
 	cluster, err := vga.New(vga.Options{DeviceConfig: deviceConfig})
 	if err != nil {

@@ -23,10 +23,9 @@ type offer struct {
 
 // prepared is all that is known before anything is served.
 type prepared struct {
-	conf         *config.Config
-	deviceConfig string // its text
-	inventory    *inventory
-	offers       []offer
+	conf      *config.Config
+	inventory *inventory
+	offers    []offer
 }
 
 // prepare reads the configuration and the GPUs, and refuses what cannot work.
@@ -57,7 +56,6 @@ func (p *Plugin) prepare(ctx context.Context) (*prepared, error) {
 		}
 		made.inventory.conf = made.conf
 	}
-	made.deviceConfig = read.device.Data[config.DeviceConfigKey]
 	for _, warning := range made.conf.Warnings {
 		klog.InfoS("The configuration may not do what it says", "warning", warning)
 	}
