@@ -5,10 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,7 +21,7 @@ import (
 // The full count is 10000: go test -run Concurrent -calls 10000 -p99 5ms.
 var (
 	calls = flag.Int("calls", 320, "calls of Allocate in each test with several at a time")
-	p99   = flag.Duration("p99", 0, "fail if one call in a hundred takes longer, with all its requests; 0: the figure is only printed")
+	p99   = flag.Duration("p99", 0, "fail if one call in a hundred takes longer beside the API server's time; 0: it is only printed")
 )
 
 const inFlight = 16
@@ -41,6 +43,16 @@ func (t timedTransport) RoundTrip(request *http.Request) (*http.Response, error)
 	return response, err
 }
 
+// threadTime is how much of a CPU this thread has used.
+func threadTime() time.Duration {
+	const ofThread = 1 // RUSAGE_THREAD
+	var usage syscall.Rusage
+	if syscall.Getrusage(ofThread, &usage) != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
 // crowd plays kubelets that prepare pods side by side.
 type crowd struct {
 	*rig
@@ -48,6 +60,7 @@ type crowd struct {
 	served        map[string]bool // "<uid>_<container>"
 	containers    int             // of the pods that were finished
 	whole, inside []time.Duration // of each call; inside: without the time of its requests
+	busy          []time.Duration // what each call used of a CPU; on a machine with other work it says more than inside
 }
 
 func newCrowd(t *testing.T) *crowd {
@@ -81,6 +94,7 @@ func (c *crowd) run(count int, cards func(worker int) []string, isExact bool) {
 		workers.Add(1)
 		go func() {
 			defer workers.Done()
+			runtime.LockOSThread() // busy is its thread's
 			for done.Load() < int64(count) && !c.t.Failed() {
 				number := int(numbers.Add(1))
 				done.Add(int64(c.prepare(number, cards(worker), isExact)))
@@ -137,9 +151,9 @@ func (c *crowd) finish(name string) {
 
 func (c *crowd) call(waiting *v1.Pod, at int, ids []string, isExact bool) {
 	total := &waited{}
-	begin := time.Now()
+	begin, before := time.Now(), threadTime()
 	response, err := c.Allocate(context.WithValue(c.ctx, waitedKey{}, total), number, ids)
-	took := time.Since(begin)
+	took, used := time.Since(begin), threadTime()-before
 	if err != nil {
 		c.t.Errorf("%s, container %d: %v", waiting.Name, at, err)
 		return
@@ -151,6 +165,7 @@ func (c *crowd) call(waiting *v1.Pod, at int, ids []string, isExact bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.whole = append(c.whole, took)
+	c.busy = append(c.busy, used)
 	c.inside = append(c.inside, took-time.Duration(total.nanoseconds.Load()))
 	if c.served[container] {
 		c.t.Errorf("%s was served twice", container)
@@ -178,10 +193,11 @@ func (c *crowd) check() {
 	}
 	slices.Sort(c.whole)
 	slices.Sort(c.inside)
+	slices.Sort(c.busy)
 	at := func(of []time.Duration, percent int) time.Duration { return of[(len(of)-1)*percent/100] }
-	c.t.Logf("%d calls, %d in flight: p50 %v, p99 %v; without the API server's time p50 %v, p99 %v", len(c.whole), inFlight,
-		at(c.whole, 50), at(c.whole, 99), at(c.inside, 50), at(c.inside, 99))
-	if slowest := at(c.whole, 99); *p99 > 0 && slowest > *p99 {
+	c.t.Logf("%d calls, %d in flight: p50 %v, p99 %v; without the API server's time p50 %v, p99 %v; of a CPU p50 %v, p99 %v",
+		len(c.whole), inFlight, at(c.whole, 50), at(c.whole, 99), at(c.inside, 50), at(c.inside, 99), at(c.busy, 50), at(c.busy, 99))
+	if slowest := at(c.inside, 99); *p99 > 0 && slowest > *p99 {
 		c.t.Errorf("p99 is %v, expected at most %v", slowest, *p99)
 	}
 }
