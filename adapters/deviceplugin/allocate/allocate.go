@@ -49,8 +49,8 @@ type Options struct {
 	Events    record.EventRecorder // nil: reasons reach the log and the kubelet alone
 	Now       func() time.Time     // nil: time.Now
 	Random    io.Reader            // of names that must not be guessed; nil: crypto/rand
-	// Assigned says what the kubelet has already handed out; it is asked where several containers fit a call. Nil: nobody knows.
-	// Checkpoint reads the kubelet's file.
+	// Assigned says what the kubelet has already handed out. It is asked where several containers fit a call equally well and one
+	// of them waited before Run began: somebody else may have served it. Nil: nobody knows. Checkpoint reads the kubelet's file.
 	Assigned func() (Holds, error)
 	Retry    time.Duration // between writes that the API server refused; 0: 1 s
 }
@@ -115,7 +115,7 @@ func (a *Allocator) Allocate(ctx context.Context, resource string, ids []string)
 // the cards of the ids, the API server is asked before another one is chosen.
 func (a *Allocator) claim(ctx context.Context, resource string, ids []string) (*claim, error) {
 	var holds Holds
-	if a.Assigned != nil && a.pods.isAmbiguous(resource, len(ids)) {
+	if a.Assigned != nil && a.pods.isAmbiguous(resource, ids) {
 		var err error
 		if holds, err = a.Assigned(); err != nil {
 			klog.ErrorS(err, "What the kubelet has handed out could not be read; pods are told apart without it")

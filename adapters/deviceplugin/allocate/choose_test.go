@@ -178,8 +178,10 @@ func TestIdsTheKubeletShouldPrefer(t *testing.T) {
 
 func TestWhatTheKubeletHasHandedOutIsNotChosen(t *testing.T) {
 	r := newRig(t)
+	questions := 0
 	options := r.options()
 	options.Assigned = func() (Holds, error) {
+		questions++
 		return func(uid, container, resource string) bool {
 			return uid == "uid-old" && container == "c0" && resource == number
 		}, nil
@@ -187,8 +189,24 @@ func TestWhatTheKubeletHasHandedOutIsNotChosen(t *testing.T) {
 	r.Allocator = New(options)
 	r.api.Put(pod("old", one(uuidA), 1))
 	r.api.Put(pod("new", one(uuidA), 2))
+	r.api.Put(pod("other", one(uuidB), 3))
 	r.follow()
+	r.expectServed("uid-other_c0", uuidB+"-0")
+	if questions != 0 {
+		t.Errorf("%d questions, though one pod alone has the cards of the ids", questions)
+	}
 	r.expectServed("uid-new_c0", uuidA+"-0")
+	if questions != 1 {
+		t.Errorf("%d questions, expected 1", questions)
+	}
+	r.expectServed("uid-old_c0", uuidA+"-0") // the only one that is left
+	r.api.Put(pod("next", one(uuidA), 4))
+	r.api.Put(pod("last", one(uuidA), 5))
+	r.wait("the pods are known", func() bool { return r.pods.knows("uid-last") && r.pods.knows("uid-next") })
+	r.expectServed("uid-next_c0", uuidA+"-0")
+	if questions != 1 {
+		t.Errorf("%d questions, though both pods came while the kubelet was served by this process", questions)
+	}
 }
 
 func TestACardInTwoModes(t *testing.T) {

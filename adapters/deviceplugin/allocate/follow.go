@@ -51,6 +51,7 @@ func (a *Allocator) Run(ctx context.Context) error {
 		informer.RunWithContext(ctx)
 	}()
 	if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		a.pods.follow()
 		a.synced.Store(true)
 	}
 	a.retryFailures(ctx)

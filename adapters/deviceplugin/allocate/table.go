@@ -17,9 +17,11 @@ type table struct {
 	node      string
 	resources map[*dialect]string // whose ids the kubelet sends for pods of a dialect; empty: none
 
-	mu     sync.Mutex
-	taken  int                     // how often a container was claimed
-	states map[types.UID]*podState // of all pods of the node
+	mu    sync.Mutex
+	taken int // how often a container was claimed
+	// isFollowed: all pods that were there at the start are known.
+	isFollowed bool
+	states     map[types.UID]*podState // of all pods of the node
 }
 
 // podState is what is known of a pod.
@@ -29,6 +31,8 @@ type podState struct {
 	claimed map[string]bool
 	served  map[string]bool // init containers without a slot
 	doomed  bool            // it has failed, though its annotations do not say so yet
+
+	isInherited bool // it was there before this process followed the pods
 }
 
 // claim is a container that a call is at.
@@ -66,7 +70,7 @@ func (t *table) put(pod *v1.Pod) {
 	state := t.states[pod.UID]
 	switch {
 	case state == nil:
-		state = &podState{claimed: map[string]bool{}}
+		state = &podState{claimed: map[string]bool{}, isInherited: !t.isFollowed}
 		t.states[pod.UID] = state
 	case isOlder(pod.ResourceVersion, state.version):
 		return
@@ -110,17 +114,32 @@ func (t *table) current(uid types.UID) *candidate {
 	return nil
 }
 
-// isAmbiguous says whether more than one pod fits a call with so many ids.
-func (t *table) isAmbiguous(resource string, ids int) bool {
+// isAmbiguous says whether several pods fit a call equally well, and one of them was there before this process: another one may have
+// served it.
+func (t *table) isAmbiguous(resource string, ids []string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fitting := 0
+	wanted := cardsOfIDs(ids)
+	fitting, exact, inherited := 0, 0, false
 	for _, state := range t.states {
-		if next := state.next(resource); next != nil && next.count == ids {
-			fitting++
+		next := state.next(resource)
+		if next == nil || next.count != len(ids) {
+			continue
 		}
+		fitting++
+		if next.cards == wanted {
+			exact++
+		}
+		inherited = inherited || state.isInherited
 	}
-	return fitting > 1
+	return inherited && fitting > 1 && exact != 1
+}
+
+// follow notes that the pods which come from now on are new.
+func (t *table) follow() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.isFollowed = true
 }
 
 // next is the container of a pod that the kubelet prepares next with this resource; nil: none waits.
