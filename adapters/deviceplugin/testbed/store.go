@@ -54,9 +54,10 @@ func (o object) clone() object {
 
 // change is one event of a watch.
 type change struct {
-	Type   string `json:"type"`
-	Object object `json:"object"`
-	before object // what was there, for field selectors
+	Type    string `json:"type"`
+	Object  object `json:"object"`
+	before  object // what was there, for field selectors
+	version uint64 // of the store after it
 }
 
 // store holds the objects of all resources with one count of versions.
@@ -104,7 +105,7 @@ func (s *store) put(of *resource, written object) object {
 	if before != nil {
 		kind = "MODIFIED"
 	}
-	s.tell(of, change{kind, written, before})
+	s.tell(of, change{kind, written, before, s.version})
 	return written
 }
 
@@ -124,7 +125,7 @@ func (s *store) remove(of *resource, key string) (object, bool) {
 	s.version++
 	last := removed.clone()
 	last.metadata()["resourceVersion"] = strconv.FormatUint(s.version, 10)
-	s.tell(of, change{"DELETED", last, removed})
+	s.tell(of, change{"DELETED", last, removed, s.version})
 	return removed, true
 }
 
@@ -154,10 +155,9 @@ func (s *store) since(of *resource, wanted selection, version uint64) ([]change,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var result []change
-	for _, news := range s.history[of] {
-		if news.Object.version() <= version {
-			continue
-		}
+	history := s.history[of]
+	first := sort.Search(len(history), func(i int) bool { return history[i].version > version })
+	for _, news := range history[first:] {
 		was := news.before != nil && wanted.has(news.before)
 		is := news.Type != "DELETED" && wanted.has(news.Object)
 		switch {

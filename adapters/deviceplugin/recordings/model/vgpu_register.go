@@ -15,7 +15,8 @@ const registerKey = "volcano.sh/node-vgpu-register"
 type vgpuPlugin struct {
 	settings *vgpuSettings
 	isAlive  bool
-	died     bool // it ended by itself
+	doomed   map[string]bool // uids of pods that have failed
+	died     bool            // it ended by itself
 	exit     *cases.Exit
 	served   map[string]int // resource -> role
 	cards    []card
@@ -75,7 +76,7 @@ func exited(code int) started {
 
 // startVGPU is what happens between the start of the process and the first entry in the node's annotations.
 func (m *machine) startVGPU() started {
-	m.vgpu = vgpuPlugin{hardware: m.vgpu.hardware, health: map[string]bool{}}
+	m.vgpu = vgpuPlugin{hardware: m.vgpu.hardware, health: map[string]bool{}, doomed: map[string]bool{}}
 	if m.nvmlFault("nvmlInit") {
 		return exited(1)
 	}

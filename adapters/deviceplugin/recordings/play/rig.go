@@ -57,7 +57,7 @@ func newRig(in *cases.Input) (*rig, error) {
 		return nil, err
 	}
 	r := &rig{in: in, root: root, api: testbed.NewAPI(), news: make(chan struct{})}
-	for _, folder := range []string{kubeletFolder, "/usr/local/vgpu", "/usr/local/hami-vnpu-core", "/tmp", "/config", "/dev"} {
+	for _, folder := range []string{kubeletFolder, "/usr/local/vgpu", "/usr/local/hami-vnpu-core", "/tmp/vgpu", "/config", "/dev"} {
 		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
 			return nil, err
 		}

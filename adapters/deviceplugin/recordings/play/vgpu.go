@@ -20,6 +20,7 @@ import (
 	"vgpualloc.example/adapters/deviceplugin/hardware/nvidia"
 	vgpu "vgpualloc.example/adapters/deviceplugin/plugin"
 	"vgpualloc.example/adapters/deviceplugin/recordings/cases"
+	"vgpualloc.example/adapters/deviceplugin/testbed"
 )
 
 // vgpuPlayer plays cases of volcano-vgpu-device-plugin.
@@ -50,8 +51,12 @@ func VGPU(c *cases.Case, library string) (cases.Output, error) {
 	if err := p.prepare(); err != nil {
 		return cases.Output{}, err
 	}
+	podFaults := slices.ContainsFunc(c.Input.APIFaults, func(fault testbed.Fault) bool { return fault.Resource == "pods" })
+	if podFaults {
+		r.api.SetFaults() // our plugin lists pods when it starts, upstream for each call
+	}
 	r.look()
-	return p.play()
+	return p.play(podFaults)
 }
 
 func (p *vgpuPlayer) prepare() error {
@@ -189,7 +194,7 @@ func (p *vgpuPlayer) startup() string {
 	return "serving"
 }
 
-func (p *vgpuPlayer) play() (cases.Output, error) {
+func (p *vgpuPlayer) play(podFaults bool) (cases.Output, error) {
 	if err := p.start(); err != nil {
 		return cases.Output{}, err
 	}
@@ -203,6 +208,9 @@ func (p *vgpuPlayer) play() (cases.Output, error) {
 			result.Unhealthy = p.deliver()
 		}
 		return result, nil
+	}
+	if podFaults {
+		p.api.SetFaults(p.in.APIFaults...)
 	}
 	for i := range p.in.Steps {
 		out, err := p.step(&p.in.Steps[i])
