@@ -38,7 +38,8 @@ func main() {
 }
 
 // run is the program: 0 when it was asked to end, 2 for flags that make no sense, 1 for anything else that fails.
-func run(ctx context.Context, arguments []string, env func(string) (string, bool), reloads <-chan os.Signal, out, complaints io.Writer) int {
+func run(ctx context.Context, arguments []string, env func(string) (string, bool), reloads <-chan os.Signal,
+	out, complaints io.Writer) int {
 	fail := func(code int, err error) int {
 		_, _ = fmt.Fprintln(complaints, "vgpualloc-device-plugin:", err)
 		return code

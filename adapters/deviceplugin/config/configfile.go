@@ -72,7 +72,8 @@ func (f Flags) WithConfigFile(text []byte) (Flags, error) {
 		return fail("imex: not supported, expected no such key")
 	}
 	if len(file.Resources) > 0 {
-		f.warnings = append(slices.Clone(f.warnings), "--config-file: resources has no effect, names come from ConfigMap volcano-vgpu-device-config")
+		f.warnings = append(slices.Clone(f.warnings),
+			"--config-file: resources has no effect, names come from ConfigMap volcano-vgpu-device-config")
 	}
 	if flags := file.Flags; flags != nil {
 		if err := f.takeFlags(flags); err != nil {

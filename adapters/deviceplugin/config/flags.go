@@ -108,7 +108,8 @@ func (r *reader) define() {
 		return pflag.NormalizedName(name)
 	})
 	f := &r.flags
-	set.StringVar(&f.MigStrategy, "mig-strategy", "none", "cards with MIG on: none takes them as the others, single refuses to start with one, mixed leaves them out")
+	set.StringVar(&f.MigStrategy, "mig-strategy", "none",
+		"cards with MIG on: none takes them as the others, single refuses to start with one, mixed leaves them out")
 	set.BoolVar(&f.FailOnInitError, "fail-on-init-error", true, "end when NVML cannot be initialised; false: try again for ever")
 	set.StringVar(&f.DriverRoot, "driver-root", "/", "the driver's root on the host")
 	set.StringVar(&f.DevRoot, "dev-root", "", "where the host's device nodes are; by default the driver's root")
@@ -145,7 +146,8 @@ func (r *reader) define() {
 	set.BoolVar(&f.ApplyAllKeys, "apply-all-keys", false,
 		"as key applyAllKeys: deviceMemoryScaling, disableCoreLimit and passDeviceSpecs of the ConfigMap take effect")
 	set.StringVar(&f.StateFile, "state-file", "", "where health is kept over restarts; by default vgpualloc/health.json at the hook path")
-	set.StringVar(&f.CacheRoot, "container-cache-root", "", "where the caches of containers are, for metrics; by default vgpu/containers at the hook path")
+	set.StringVar(&f.CacheRoot, "container-cache-root", "",
+		"where the caches of containers are, for metrics; by default vgpu/containers at the hook path")
 	set.BoolVar(&f.CreateDeviceConfig, "create-device-config", false,
 		"make ConfigMap volcano-vgpu-device-config in kube-system when no namespace has one")
 	set.StringVar(&r.vendor, "vendor", "nvidia", "whose devices are served: nvidia, or ascend, which has flags of its own")

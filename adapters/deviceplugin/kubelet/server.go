@@ -176,7 +176,8 @@ func (s *session) Allocate(ctx context.Context, request *pluginapi.AllocateReque
 }
 
 // GetPreferredAllocation names ids, or answers an empty message where any will do.
-func (s *session) GetPreferredAllocation(ctx context.Context, request *pluginapi.PreferredAllocationRequest) (*pluginapi.PreferredAllocationResponse, error) {
+func (s *session) GetPreferredAllocation(ctx context.Context, request *pluginapi.PreferredAllocationRequest,
+) (*pluginapi.PreferredAllocationResponse, error) {
 	if s.options.Prefer == nil {
 		return nil, errors.New("not supported")
 	}
@@ -215,7 +216,8 @@ func (s single) Allocate(ctx context.Context, resource string, containers [][]st
 	case len(containers) > 1:
 		return nil, errors.New("multiple Container Requests not supported")
 	case len(containers) == 0 || len(containers[0]) == 0:
-		return nil, fmt.Errorf("Allocate of %s: the request has %d containers without ids, expected one container with ids", resource, len(containers))
+		return nil, fmt.Errorf("Allocate of %s: the request has %d containers without ids, expected one container with ids", resource,
+			len(containers))
 	}
 	answer, err := s.OneContainer.Allocate(ctx, resource, containers[0])
 	if err != nil {

@@ -38,7 +38,8 @@ func newLedger(node, deviceConfig string, cards []register.Card, volcano config.
 		counts[v1.ResourceName(name)] = total
 	}
 	for i := range cards {
-		for _, names := range []config.Resources{volcano, {Number: "volcano.sh/vgpu-number", Memory: "volcano.sh/vgpu-memory", Cores: "volcano.sh/vgpu-cores"}} {
+		for _, names := range []config.Resources{volcano,
+			{Number: "volcano.sh/vgpu-number", Memory: "volcano.sh/vgpu-memory", Cores: "volcano.sh/vgpu-cores"}} {
 			add(names.Number, int64(cards[i].SplitCount))
 			add(names.Memory, cards[i].Units())
 			add(names.Cores, int64(cards[i].Cores()))

@@ -230,6 +230,9 @@ func (r *rig) refused(words string) {
 	case <-time.After(8 * time.Second):
 		r.t.Errorf("still running, expected %q", words)
 	}
+	if events := r.api.Events(); words != "--metrics-listen" && (len(events) == 0 || !strings.Contains(events[len(events)-1].Message, words)) {
+		r.t.Errorf("events %v, expected one with %q", events, words)
+	}
 	if len(r.kubelet.Registrations()) > 0 || r.registered() != "" {
 		r.t.Errorf("refused and registered: %v %q", r.kubelet.Registrations(), r.registered())
 	}

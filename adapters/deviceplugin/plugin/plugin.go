@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
@@ -100,7 +102,7 @@ func (p *Plugin) Run(ctx context.Context) error {
 		}})
 	next, err := p.prepare(ctx)
 	if err != nil {
-		p.event(v1.EventTypeWarning, "DevicePluginRefusesToStart", err.Error())
+		p.refuse(ctx, err)
 		return err
 	}
 	for next != nil {
@@ -147,14 +149,35 @@ func (p *Plugin) reportHealth(what string, err error) {
 	p.event(v1.EventTypeWarning, "GPUHealth", what+": "+err.Error())
 }
 
+// refuse writes an event at once: the program ends next.
+func (p *Plugin) refuse(ctx context.Context, why error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	now := metav1.NewTime(p.options.Now())
+	_, err := p.options.Client.CoreV1().Events(metav1.NamespaceDefault).Create(ctx, &v1.Event{
+		ObjectMeta:     metav1.ObjectMeta{GenerateName: p.flags.Node + ".", Namespace: metav1.NamespaceDefault},
+		InvolvedObject: v1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: p.flags.Node},
+		Type:           v1.EventTypeWarning, Reason: "DevicePluginRefusesToStart", Message: short(why.Error()),
+		Source:         v1.EventSource{Component: "vgpualloc-device-plugin", Host: p.flags.Node},
+		FirstTimestamp: now, LastTimestamp: now, Count: 1}, metav1.CreateOptions{})
+	if err != nil && ctx.Err() == nil {
+		klog.ErrorS(err, "An event could not be written", "text", why.Error())
+	}
+}
+
+// short is a text as Kubernetes takes it in an event: 1024 bytes.
+func short(text string) string {
+	const textMax = 1000
+	if len(text) > textMax {
+		return strings.ToValidUTF8(text[:textMax], "")
+	}
+	return text
+}
+
 // event is one of the Node.
 func (p *Plugin) event(kind, reason, text string) {
 	if p.events == nil {
 		return
 	}
-	const textMax = 1000 // Kubernetes takes 1024 bytes
-	if len(text) > textMax {
-		text = text[:textMax]
-	}
-	p.events.Event(&v1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: p.flags.Node}, kind, reason, text)
+	p.events.Event(&v1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: p.flags.Node}, kind, reason, short(text))
 }

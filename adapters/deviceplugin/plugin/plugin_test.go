@@ -70,9 +70,8 @@ func TestHealthGoesAndComesBack(t *testing.T) {
 	r.wait("its registration", func() bool {
 		return strings.Contains(r.registered(), "GPU-0,4,640,NVIDIA-NVIDIA A100-SXM4-40GB,false,")
 	})
-	if count := len(r.kubelet.Lists("volcano.sh/vgpu-number")); count != 2 {
-		t.Errorf("%d lists after one event that counts, expected 2", count)
-	}
+	r.wait("three events", func() bool { return r.count("health") == 3 })
+	r.wait("a list for the one that counts", func() bool { return len(r.kubelet.Lists("volcano.sh/vgpu-number")) == 2 })
 	r.wait("its return", func() bool { return !strings.Contains(r.registered(), "false") })
 	r.wait("its return to the kubelet", func() bool { return sick(last(r.kubelet.Lists("volcano.sh/vgpu-number"))) == "" })
 }
