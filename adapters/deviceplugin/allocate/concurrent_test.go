@@ -118,7 +118,9 @@ func (c *crowd) prepare(number int, cards []string, isExact bool) int {
 	waiting := pod(fmt.Sprintf("p%d", number), strings.Join(slots, ";"), number)
 	c.api.Put(waiting)
 	if number%10 > 0 { // the others call before the cache knows them
-		c.wait("the pod is known", func() bool { return c.pods.knows(waiting.UID) })
+		c.wait("the pod is known, or another call was given it and it has gone", func() bool {
+			return c.pods.knows(waiting.UID) || c.api.Pod(waiting.Namespace, waiting.Name) == nil
+		})
 	}
 	for i, devices := range shape(number, isExact) {
 		var ids []string
