@@ -22,13 +22,14 @@ type Prediction struct {
 }
 
 // Upstream is what the real plugin answers.
-func Upstream(in *cases.Input) Prediction { return predict(in, true) }
+func Upstream(in *cases.Input) Prediction { return predict(in, nil) }
 
-// Right is what our plugin has to answer.
-func Right(in *cases.Input) Prediction { return predict(in, false) }
+// Right is what our plugin has to answer. Where a MIG card may be cut in several ways our answer shows which one was taken; it is
+// checked then, not predicted.
+func Right(in *cases.Input, ours *cases.Output) Prediction { return predict(in, ours) }
 
-func predict(in *cases.Input, upstream bool) Prediction {
-	m := &machine{in: in, upstream: upstream, nodeAnnotations: map[string]string{}, dirs: map[string]string{}, faults: newFaults(in.APIFaults)}
+func predict(in *cases.Input, ours *cases.Output) Prediction {
+	m := &machine{in: in, upstream: ours == nil, ours: ours, nodeAnnotations: map[string]string{}, dirs: map[string]string{}, faults: newFaults(in.APIFaults)}
 	maps.Copy(m.nodeAnnotations, in.NodeAnnotations)
 	for i := range in.Pods {
 		m.putPod(&in.Pods[i])
@@ -46,6 +47,8 @@ func predict(in *cases.Input, upstream bool) Prediction {
 type machine struct {
 	in       *cases.Input
 	upstream bool
+	ours     *cases.Output // nil: upstream
+	at       int           // the step that is played
 	mistakes []int
 	loose    cases.Loose
 

@@ -425,6 +425,7 @@ func (m *machine) vgpuCase() cases.Output {
 		if first.exit != nil && m.upstream {
 			break // nothing is recorded after it
 		}
+		m.at = i
 		result.Steps = append(result.Steps, m.vgpuStep(&m.in.Steps[i]))
 	}
 	result.Trim()

@@ -38,7 +38,7 @@ func TestAscendDraft(t *testing.T) {
 				t.Errorf("%s: %v", read[i].ID, err)
 				continue
 			}
-			up, right := model.Upstream(&read[i].Input), model.Right(&read[i].Input)
+			up, right := model.Upstream(&read[i].Input), model.Right(&read[i].Input, &ours)
 			loose := cases.Loose{Order: up.Loose.Order || right.Loose.Order, Health: up.Loose.Health || right.Loose.Health}
 			o, r, u, w := ours.Fields(loose), read[i].Output.Fields(loose), up.Output.Fields(loose), right.Output.Fields(loose)
 			keys := map[string]bool{}

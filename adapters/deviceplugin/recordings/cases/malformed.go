@@ -1,0 +1,63 @@
+package cases
+
+import "fmt"
+
+// Malformed is what of an output contradicts itself, whoever answered; empty: nothing. A code of an exit says which kind it is, and
+// the patches of a step are what its pods' annotations became.
+func (o *Output) Malformed() string {
+	if problem := o.Exit.malformed(); problem != "" {
+		return "exit: " + problem
+	}
+	for i := range o.Steps {
+		if problem := o.Steps[i].malformed(); problem != "" {
+			return fmt.Sprintf("steps[%d].%s", i, problem)
+		}
+	}
+	return ""
+}
+
+func (e *Exit) malformed() string {
+	if e == nil {
+		return ""
+	}
+	expected := 0
+	switch {
+	case e.Fatal != "":
+		expected = 255
+	case e.Panic != "":
+		expected = 2
+	case e.Error != "":
+		expected = 1
+	}
+	if e.Code != expected {
+		return fmt.Sprintf("code %d, expected %d beside its text", e.Code, expected)
+	}
+	return ""
+}
+
+func (s *StepOutput) malformed() string {
+	if problem := s.Exit.malformed(); problem != "" {
+		return "exit: " + problem
+	}
+	written := map[string]map[string]any{}
+	for _, patch := range s.Patches {
+		body, _ := patch.Body.(map[string]any)
+		metadata, _ := body["metadata"].(map[string]any)
+		annotations, _ := metadata["annotations"].(map[string]any)
+		if written[patch.Object] == nil {
+			written[patch.Object] = map[string]any{}
+		}
+		for key, value := range annotations {
+			written[patch.Object][key] = value
+		}
+	}
+	for pod, changes := range s.PodAnnotations {
+		for key, value := range changes {
+			text, isText := written["pod "+pod][key].(string)
+			if value != nil && (!isText || text != *value) {
+				return fmt.Sprintf("pod_annotations.%s.%s: %q, but no patch writes that", pod, key, *value)
+			}
+		}
+	}
+	return ""
+}
