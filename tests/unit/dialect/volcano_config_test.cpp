@@ -35,8 +35,9 @@ TEST(volcano_config, every_key_of_the_shipped_file) {
         "resourceCoreName":"x/cores","resourceMemoryPercentageName":"x/percent","resourcePriorityName":"x/priority",
         "overwriteEnv":true,"defaultMemory":100,"defaultCores":5,"defaultGPUNum":2,"deviceSplitCount":4,
         "deviceMemoryScaling":1.8,"deviceCoreScaling":2,"disableCoreLimit":true,"gpuMemoryFactor":1024,
-        "passDeviceSpecs":true,"knownMigGeometries":)" +
+        "passDeviceSpecs":true,"applyAllKeys":true,"knownMigGeometries":)" +
                              geometries + "}}");
+    EXPECT_THAT(read.warnings, IsEmpty());
     EXPECT_EQ(read.vgpu.count_name, "x/count");
     EXPECT_EQ(read.vgpu.memory_name, "x/memory");
     EXPECT_EQ(read.vgpu.cores_name, "x/cores");
@@ -180,6 +181,7 @@ TEST(volcano_config, what_is_wrong_is_named_by_its_path) {
         {R"({"NVIDIA":{}})", "the key nvidia", error_code::unknown_name},
         {in_nvidia("resourceCount", "1"), "nvidia.resourceCount", error_code::unknown_name},
         {in_nvidia("resourceCoresNames", "1"), "the key resourceCoreName", error_code::unknown_name},
+        {in_nvidia("applyAllKey", "true"), "the key applyAllKeys", error_code::unknown_name},
         {in_nvidia("migProfileAllowlist", R"([{"models":["A30"],"profiles":[]}])"), "migProfileAllowlist[0].profiles",
          error_code::missing},
         {in_nvidia("migProfileAllowlist", R"([{"models":["A30"],"profile":["1g.6gb"]}])"), "profile",
