@@ -5,7 +5,10 @@
 # Usage: scripts/e2e.sh [OPTIONS] SCENARIO [flags of the scenario: -pods 1000, -seed 7, …]
 #   SCENARIO         mixed, kill, throughput, soak, faults (-help after it lists its flags), or
 #                    "extender": kill and mixed with kube-scheduler and our extender, whatever --scheduler says;
-#                    "all": mixed and kill, as CI runs them; "rights": ours with the chart's rights only; "build": only builds
+#                    "all": mixed and kill, as CI runs them; "rights": ours with the chart's rights only; "build": only builds;
+#                    "node": pods of every way of sharing on a real node: kubelet, containerd, runc and our device plugin on the fake
+#                    NVML, in namespaces and control groups of their own (root, Debian's packages unpacked, a C compiler);
+#                    "node --churn": pods come and go on two such nodes while layouts change, GPUs fall ill and programs are killed
 #   --build DIR      a build of the library that our scheduler links (default: build/release, or else build/ci-release)
 #   --scheduler WHO  ours (default); stock: Volcano's own with its plugin deviceshare; extender: kube-scheduler with our
 #                    extender (mixed, kill, throughput, soak)
@@ -38,13 +41,27 @@ while [ $# -gt 0 ]; do
         *) break ;;
     esac
 done
-[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, all, rights or build"
+[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, all, rights or build"
 scenario=$1
 shift
-case $scenario in mixed | kill | extender | throughput | soak | faults | all | rights | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
+if [ "$scenario" = node ] && [ "${1:-}" = --churn ]; then
+    scenario=churn
+    shift
+fi
+case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | all | rights | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
 if [ "$scenario" = extender ]; then scheduler=extender; fi
 case $scheduler in ours | stock | extender) ;; *) wrong "--scheduler '$scheduler', expected ours, stock or extender" ;; esac
 if [ "$scenario" = faults ] && [ "$scheduler" = extender ]; then wrong "faults are those of Volcano's scheduler"; fi
+# Pods on a real node, which is what the node's programs do to a machine.
+is_real=false
+if [ "$scenario" = node ] || [ "$scenario" = churn ]; then
+    is_real=true
+    [ "$scheduler" = ours ] || wrong "node is a scenario of our scheduler"
+    if [ "$(id -u)" != 0 ]; then
+        say "e2e.sh $scenario DOES NOT RUN: it takes root for namespaces and control groups of its own"
+        if [ "${CI:-}" = true ]; then exit 1; else exit 77; fi
+    fi
+fi
 if [ -z "$build" ]; then
     build=$root/build/release
     if [ ! -d "$build/lib" ]; then build=$root/build/ci-release; fi
@@ -69,16 +86,23 @@ fi
 go_settings "$build"
 cd "$root/adapters/scheduler"
 
-# Debian's package is unpacked and not installed, because installing it may start it as a service.
+# unpack PACKAGE FOLDER PROGRAM: Debian's package is unpacked and not installed, because installing it may start it as a service.
+unpack() {
+    if [ -x "$2/$3" ]; then return; fi
+    say "unpacking package $1"
+    mkdir -p "$2"
+    (cd "$2" && apt-get download -qq "$1" 2>/dev/null && dpkg -x "$1"_*.deb . && rm "$1"_*.deb) ||
+        die "apt-get download $1 failed (apt-get update may help)"
+}
+
 etcd=$(command -v etcd || true)
 if [ -z "$etcd" ]; then
     etcd=$work/etcd/usr/bin/etcd
-    if [ ! -x "$etcd" ]; then
-        say "unpacking etcd of package etcd-server"
-        mkdir -p "$work/etcd"
-        (cd "$work/etcd" && apt-get download -qq etcd-server 2>/dev/null && dpkg -x etcd-server_*.deb . && rm etcd-server_*.deb) ||
-            die "no etcd on PATH, and apt-get download etcd-server failed (apt-get update may help)"
-    fi
+    unpack etcd-server "$work/etcd" usr/bin/etcd
+fi
+if $is_real; then
+    unpack containerd "$work/debs" usr/bin/containerd
+    unpack runc "$work/debs" usr/sbin/runc
 fi
 
 kubernetes=$("$go" list -m -f '{{.Version}}' k8s.io/kubernetes)
@@ -121,6 +145,24 @@ case $scheduler in
         ;;
 esac
 "$go" build -o "$work/bin/e2e" ./e2e/cmd/e2e
+if $is_real; then
+    say "building kubelet $kubernetes, the device plugin and what runs in containers"
+    of_kubernetes kubelet
+    with_library vgpualloc-device-plugin deviceplugin
+    programs=$work/container
+    nvml=$build/lib/fake_nvml/libnvidia-ml.so.1
+    [ -f "$nvml" ] || wrong "--build '$build' has no lib/fake_nvml/libnvidia-ml.so.1, expected target fake_nvml to be built"
+    mkdir -p "$programs"
+    sources=$root/adapters/scheduler/e2e/node/container
+    compiler=(cc -std=gnu11 -O2 -Wall -Wextra -Werror)
+    "${compiler[@]}" -static "$sources/show.c" -o "$programs/show"
+    "${compiler[@]}" -static "$sources/pause.c" -o "$programs/pause"
+    "${compiler[@]}" "$sources/nvidia_smi.c" -o "$programs/nvidia-smi" "$nvml" -Wl,-rpath,/driver/lib
+    "${compiler[@]}" "$sources/cuda.c" -o "$programs/cuda"
+    "${compiler[@]}" -shared -fPIC "$sources/libvgpu.c" -o "$programs/libvgpu.so" -ldl
+    flags+=(-kinds "hami-core,mig,mps" -kubelet "$work/bin/kubelet" -device-plugin "$work/bin/vgpualloc-device-plugin" -debs "$work/debs"
+        -container-programs "$programs" -fake-nvml "$nvml" -keep-visible "$work")
+fi
 if [ "$scenario" = build ]; then exit 0; fi
 
 if [ "$scenario" = rights ]; then
@@ -129,7 +171,7 @@ if [ "$scenario" = rights ]; then
         --scheduler "$program" "$@"
 fi
 
-state=$(mktemp -d)
+if $is_real; then state=$(mktemp -d "$work/state-XXXXXX"); else state=$(mktemp -d); fi
 log=$state/decisions.jsonl
 finish() {
     local status=$?
@@ -137,6 +179,12 @@ finish() {
     if [ "$status" != 0 ] && [ -d "$state/plane" ]; then
         mkdir -p "$out/logs"
         cp "$state"/plane/*.log "$log" "$out/logs/" 2>/dev/null || true
+        for node in "$state"/plane/real-*; do
+            if [ -d "$node" ]; then
+                mkdir -p "$out/logs/${node##*/}"
+                cp -r "$node"/*.log "$node"/var-log/pods "$node"/var-lib/driver/gpus.json* "$out/logs/${node##*/}/" 2>/dev/null || true
+            fi
+        done
         say "logs are in $out/logs"
     fi
     rm -rf "$state"

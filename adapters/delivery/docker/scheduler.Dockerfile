@@ -30,6 +30,7 @@ ENV PATH=/usr/local/go/bin:$PATH \
     CGO_CFLAGS=-O2 \
     PKG_CONFIG_PATH=/src/build/lib
 COPY adapters/go.mod adapters/go.mod
+COPY adapters/deviceplugin/go.mod adapters/deviceplugin/go.mod
 COPY adapters/scheduler/go.mod adapters/scheduler/go.sum adapters/scheduler/
 RUN cd adapters/scheduler && go mod download
 COPY adapters adapters

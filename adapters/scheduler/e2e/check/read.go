@@ -154,6 +154,7 @@ type deviceConfig struct {
 		Memory     string `json:"resourceMemoryName"`
 		Cores      string `json:"resourceCoreName"`
 		Percentage string `json:"resourceMemoryPercentageName"`
+		Factor     int    `json:"gpuMemoryFactor"`
 		Geometries []struct {
 			Models []string `json:"models"`
 			Groups []struct {

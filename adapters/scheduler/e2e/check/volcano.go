@@ -30,7 +30,9 @@ func volcano(config deviceConfig) dialect {
 		}),
 		devices: func(node *corev1.Node) ([]device, error) { return volcanoDevices(node, config) },
 		uses:    cardParts("volcano.sh/vgpu-ids-new"),
-		amounts: volcanoAmounts,
+		amounts: func(wanted wish, card device, given use) string {
+			return volcanoAmounts(wanted, card, given, max(1, names.Factor))
+		},
 		sharing: func(card device, uses []use) []Violation {
 			switch {
 			case card.groups != nil:
@@ -88,6 +90,34 @@ func volcanoDevices(node *corev1.Node, config deviceConfig) ([]device, error) {
 	return result, nil
 }
 
+// Kind is a kind of instances of a group of a MIG card.
+type Kind struct {
+	Name   string
+	Memory int // MiB
+	Count  int
+}
+
+// Groups are the ways in which a device configuration cuts cards of a type. Nil: it has none for the type.
+func Groups(config *corev1.ConfigMap, cardType string) map[string][]Kind {
+	read, err := readConfig([]*corev1.ConfigMap{config})
+	if err != nil {
+		return nil
+	}
+	for _, geometry := range read.Nvidia.Geometries {
+		if !slices.ContainsFunc(geometry.Models, func(model string) bool { return strings.Contains(cardType, model) }) {
+			continue
+		}
+		result := map[string][]Kind{}
+		for _, group := range geometry.Groups {
+			for _, kind := range group.Kinds {
+				result[group.Group] = append(result[group.Group], Kind(kind))
+			}
+		}
+		return result
+	}
+	return nil
+}
+
 // groupsOf are the groups of the first geometry of which a model occurs in the card's type. Positions run through the
 // kinds of a group in their configured order.
 func groupsOf(cardType string, config deviceConfig) map[string][]int {
@@ -108,7 +138,8 @@ func groupsOf(cardType string, config deviceConfig) map[string][]int {
 	return nil
 }
 
-func volcanoAmounts(wanted wish, card device, given use) string {
+// Memory is written in units of so many MiB, but for instances.
+func volcanoAmounts(wanted wish, card device, given use, factor int) string {
 	memory := wanted.amounts["memory"]
 	if percentage, ok := wanted.amounts["percentage"]; ok && card.groups == nil {
 		memory = card.has["memory"] * percentage / 100
@@ -119,8 +150,8 @@ func volcanoAmounts(wanted wish, card device, given use) string {
 		if err != nil {
 			return err.Error()
 		}
-		if has < memory {
-			return fmt.Sprintf("instance %s has %d MiB, expected at least %d", given.part, has, memory)
+		if has < memory*factor {
+			return fmt.Sprintf("instance %s has %d MiB, expected at least %d", given.part, has, memory*factor)
 		}
 		return ""
 	case card.mode == "mig":

@@ -123,6 +123,9 @@ func (plane *Plane) Config() *rest.Config {
 	}
 }
 
+// Kubeconfig is the path of the file by which clients that read one may do everything.
+func (plane *Plane) Kubeconfig() string { return plane.kubeconfig }
+
 // Decider is the program that decides on devices: the extender if there is one, or else the scheduler.
 func (plane *Plane) Decider() *Process {
 	if plane.Extender != nil {

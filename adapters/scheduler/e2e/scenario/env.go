@@ -25,6 +25,7 @@ import (
 	"vgpualloc.example/adapters/scheduler/e2e/control"
 	"vgpualloc.example/adapters/scheduler/e2e/kubelet"
 	"vgpualloc.example/adapters/scheduler/e2e/measure"
+	"vgpualloc.example/adapters/scheduler/e2e/node"
 	"vgpualloc.example/adapters/scheduler/e2e/objects"
 )
 
@@ -47,6 +48,8 @@ type Options struct {
 	Profile  time.Duration // of the scheduler's CPU time from the first pod on; 0: none
 	Only     string        // the faults to provoke, by comma; empty: all
 	Out      string        // folder of the summary
+	Rounds   int           // of scenario churn
+	Real     *node.Options // what real nodes are made of; nil: nodes are played
 	Label    string        // of the scheduler, in the summary
 }
 
@@ -62,6 +65,7 @@ type Env struct {
 	Random   *rand.Rand
 
 	kinds   []objects.Kind
+	real    []*realNode
 	known   corelisters.PodLister
 	end     context.CancelFunc
 	workers sync.WaitGroup
@@ -143,7 +147,9 @@ func (env *Env) connect() {
 		},
 	}))
 	env.work(env.superviseScheduler)
-	env.work(func() { env.Kubelet.Run(env.ctx) })
+	if env.Real == nil {
+		env.work(func() { env.Kubelet.Run(env.ctx) })
+	}
 	for range 8 {
 		env.work(env.reapGroups)
 	}
@@ -156,7 +162,9 @@ func (env *Env) connect() {
 // hear is called with a pod that came or changed, as the API server tells.
 func (env *Env) hear(pod *corev1.Pod) {
 	env.Recorder.Hear(pod)
-	env.Kubelet.Hear(pod)
+	if env.Real == nil {
+		env.Kubelet.Hear(pod)
+	}
 }
 
 // gone is called with a pod that has gone. Its group goes with the last, and nobody else removes it.
@@ -185,6 +193,9 @@ func (env *Env) close() {
 	env.watched.Store(false)
 	env.end()
 	env.workers.Wait()
+	for _, real := range env.real {
+		real.Stop()
+	}
 	env.Plane.Stop()
 }
 

@@ -35,7 +35,11 @@ const (
 // device configuration.
 func (env *Env) prepareCluster() {
 	env.apply("cluster")
-	must(create(env.ctx, env.Client.CoreV1().ConfigMaps("kube-system"), objects.DeviceConfig()))
+	config := objects.DeviceConfig()
+	if env.Real != nil {
+		config = objects.RealDeviceConfig(memoryFactor)
+	}
+	must(create(env.ctx, env.Client.CoreV1().ConfigMaps("kube-system"), config))
 	if env.Volcano == nil {
 		env.apply("extender")
 		return

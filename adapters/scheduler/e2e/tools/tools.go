@@ -6,6 +6,7 @@ package tools
 import (
 	_ "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	_ "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	_ "k8s.io/kubernetes/cmd/kubelet/app"
 	_ "volcano.sh/volcano/cmd/scheduler/app"
 	_ "volcano.sh/volcano/pkg/scheduler/uthelper"
 )

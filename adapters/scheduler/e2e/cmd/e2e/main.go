@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"vgpualloc.example/adapters/scheduler/e2e/control"
+	"vgpualloc.example/adapters/scheduler/e2e/isolate"
+	"vgpualloc.example/adapters/scheduler/e2e/node"
 	"vgpualloc.example/adapters/scheduler/e2e/objects"
 	"vgpualloc.example/adapters/scheduler/e2e/scenario"
 )
@@ -32,24 +35,54 @@ var scenarios = []struct {
 	{"soak", "pods come and go while nodes change", scenario.Soak, 2000, time.Second},
 	{"faults", "each fault of upstream that the API can provoke", scenario.Faults, 0, time.Second},
 	// Pods do not wait for a session, so moments to kill at are sooner over.
+	{"node", "pods of every way of sharing on a real node: kubelet, containerd, our device plugin on the fake NVML (root)", scenario.Node, 0, 200 * time.Millisecond},
+	{"churn", "pods of every way of sharing come and go on two real nodes, layouts change, GPUs fall ill, programs are killed (root)", scenario.Churn, 0, 200 * time.Millisecond},
 	{"extender", "kube-scheduler with our extender, which is killed; pods of every kind, deletions, preemption", scenario.Extender, 900, 200 * time.Millisecond},
 }
 
 func main() {
+	isolate.Init()
 	if len(os.Args) > 1 && os.Args[1] == control.EnterCommand {
 		fail(control.Enter(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == isolate.ViewCommand {
+		fail(isolate.Enter(os.Args[2:]))
 	}
 	if err := run(os.Args[1:]); err != nil {
 		fail(err)
 	}
 }
 
+// realScenarios have real nodes, and take a machine's place for them.
+var realScenarios = []string{"node", "churn"}
+
+// outside runs this program again with namespaces of its own.
+func outside(arguments []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := isolate.Run(ctx, arguments...)
+	var exit *exec.ExitError
+	switch {
+	case isolate.Impossible(err):
+		return impossibleError{err}
+	case errors.As(err, &exit): // it has said why
+		os.Exit(exit.ExitCode())
+	}
+	return err
+}
+
+type impossibleError struct{ error }
+
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, "e2e:", err)
 	code := 1
 	var usage usageError
-	if errors.As(err, &usage) {
+	var impossible impossibleError
+	switch {
+	case errors.As(err, &usage):
 		code = 2
+	case errors.As(err, &impossible):
+		code = 77
 	}
 	os.Exit(code)
 }
@@ -90,12 +123,20 @@ func run(arguments []string) error {
 	flags.Int64Var(&options.Seed, "seed", 1, "of all that is random")
 	flags.DurationVar(&options.Ending, "ending", 200*time.Millisecond, "how long pods take to end")
 	flags.IntVar(&options.Kills, "kills", 30, "how often it is killed (scenarios kill and extender)")
+	flags.IntVar(&options.Rounds, "rounds", 12, "in which pods come and go (scenario churn); ten take a minute or two")
 	flags.BoolVar(&options.Locks, "node-locks", false, "the node side releases locks of nodes (deviceshare.NodeLockEnable)")
 	flags.BoolVar(&options.Ledger, "ledger", false, "hold the devices' use in the scheduler's metrics against the pods' annotations")
 	flags.BoolVar(&options.Explains, "explain", false, "ask the scheduler at /explain about every pod that waits when all has settled; one that has room is forgotten")
 	flags.DurationVar(&options.Profile, "profile", 0, "scenario throughput: how long the scheduler's CPU time is profiled, from the first pod on")
 	flags.StringVar(&options.Only, "only", "", "scenario faults: these alone, by comma (start is always there)")
 	flags.BoolVar(&options.Nudge, "nudge", false, "change all nodes after each start, without which stock deviceshare does not see their devices")
+	var real node.Options
+	flags.StringVar(&real.Kubelet, "kubelet", "", "program kubelet (scenarios node and churn)")
+	flags.StringVar(&real.Plugin, "device-plugin", "", "our device plugin (scenarios node and churn)")
+	flags.StringVar(&real.Debs, "debs", "", "folder in which containerd and runc are unpacked (scenarios node and churn)")
+	flags.StringVar(&real.Programs, "container-programs", "", "folder of the compiled programs of node/container (scenarios node and churn)")
+	flags.StringVar(&real.NVML, "fake-nvml", "", "our fake libnvidia-ml.so.1 (scenarios node and churn)")
+	keepVisible := flags.String("keep-visible", "", "folders that programs are in, by comma (scenarios node and churn)")
 	flags.StringVar(&options.Out, "out", ".", "folder of the summary")
 	flags.StringVar(&options.Label, "label", "scheduler", "name of the scheduler in the summary")
 	if err := flags.Parse(arguments[1:]); err != nil {
@@ -108,6 +149,10 @@ func run(arguments []string) error {
 		return usageError{fmt.Sprintf("%q, expected flags only", flags.Args())}
 	}
 	options.Kinds = strings.Split(*kinds, ",")
+	if slices.Contains(realScenarios, chosen.name) {
+		real.Keep, real.Verbosity = strings.Split(*keepVisible, ","), options.Control.Verbosity
+		options.Real = &real
+	}
 	if err := check(chosen.name, &options); err != nil {
 		return err
 	}
@@ -118,6 +163,9 @@ func run(arguments []string) error {
 			return usageError{"-scheduler, -scheduler-conf and -crds are needed"}
 		}
 		*path = absolute
+	}
+	if options.Real != nil && !isolate.Inside() {
+		return outside(arguments)
 	}
 	isOurDir := options.Control.Dir == ""
 	if isOurDir {
@@ -156,13 +204,14 @@ func check(name string, options *scenario.Options) error {
 	}{
 		{options.Nodes < 1, fmt.Sprintf(positive, "-nodes", options.Nodes)},
 		{options.Devices < 1, fmt.Sprintf(positive, "-devices", options.Devices)},
-		{options.Pods < 1 && name != "faults", fmt.Sprintf(positive, "-pods", options.Pods)},
+		{options.Pods < 1 && name != "faults" && options.Real == nil, fmt.Sprintf(positive, "-pods", options.Pods)},
 		{options.Kills < 1 && kills, fmt.Sprintf(positive, "-kills", options.Kills)},
 		{options.Nodes*options.Devices < scenario.DevicesToKill && kills, fmt.Sprintf("-nodes %d with -devices %d: expected at least %d devices of each kind",
 			options.Nodes, options.Devices, scenario.DevicesToKill)},
 		{!(options.Rate >= 0), fmt.Sprintf("-rate %v, expected a number from 0 on", options.Rate)},
 		{options.Profile != 0 && (name != "throughput" || options.Profile < time.Second),
 			fmt.Sprintf("-profile %v of scenario %s, expected a second or more of scenario throughput", options.Profile, name)},
+		{options.Rounds < 1, fmt.Sprintf(positive, "-rounds", options.Rounds)},
 		{options.Ending < 0, fmt.Sprintf("-ending %v, expected 0 or more", options.Ending)},
 		{name == "extender" && options.Control.Extender == "", "-extender is needed"},
 	} {
