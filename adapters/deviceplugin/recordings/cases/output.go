@@ -77,6 +77,7 @@ type StepOutput struct {
 	NodeAnnotations map[string]string             `json:"node_annotations"`
 	Dirs            map[string]string             `json:"dirs"`
 	Mig             [][]any                       `json:"mig"` // gpu, gi, profile id, start, size, busy, uuid
+	MigGone         bool                          `json:"-"`   // ours alone: the last instance is gone
 	Startup         string                        `json:"startup"`
 	StartError      string                        `json:"start_error"`
 	Exit            *Exit                         `json:"exit"`

@@ -49,6 +49,7 @@ type machine struct {
 	upstream bool
 	ours     *cases.Output // nil: upstream
 	at       int           // the step that is played
+	theirs   *cases.Output // what upstream answers, where that was asked
 	mistakes []int
 	loose    cases.Loose
 

@@ -15,6 +15,7 @@ const registerKey = "volcano.sh/node-vgpu-register"
 type vgpuPlugin struct {
 	settings *vgpuSettings
 	isAlive  bool
+	holders  []holder        // containers that have MIG instances
 	doomed   map[string]bool // uids of pods that have failed
 	died     bool            // it ended by itself
 	exit     *cases.Exit
@@ -76,7 +77,7 @@ func exited(code int) started {
 
 // startVGPU is what happens between the start of the process and the first entry in the node's annotations.
 func (m *machine) startVGPU() started {
-	m.vgpu = vgpuPlugin{hardware: m.vgpu.hardware, health: map[string]bool{}, doomed: map[string]bool{}}
+	m.vgpu = vgpuPlugin{hardware: m.vgpu.hardware, holders: m.vgpu.holders, health: map[string]bool{}, doomed: map[string]bool{}}
 	if m.nvmlFault("nvmlInit") {
 		return exited(1)
 	}
@@ -244,6 +245,9 @@ func (m *machine) startFails(s *vgpuSettings, cards []card) *started {
 		}
 	}
 	if !m.upstream {
+		if s.mode == "mig" && m.toolFails("export") {
+			m.mistake(29) // ours reads the hardware itself
+		}
 		m.loose.Health = m.nvmlFault("nvmlDeviceGetHandleByUUID") // health is found out after the first registration
 		if m.overLimit(s, cards) && !m.mistake(8) {
 			return end(1)
@@ -458,5 +462,6 @@ func (m *machine) vgpuStep(of *cases.Step) cases.StepOutput {
 		s.out.Options, s.out.Preferred, s.out.PreStart = "get_preferred_allocation_available:true err=<nil>", " err=<nil>", " err=<nil>"
 	}
 	m.vgpu.hardware.show(s, of.Op)
+	m.noteWithdrawal()
 	return s.end()
 }

@@ -256,7 +256,7 @@ func (m *machine) answerRight(s *step, p *pod, next waiting, ids []string) (case
 	for i, e := range devices {
 		uuids[i] = e.uuid()
 	}
-	uuids, n := m.migRight(uuids)
+	uuids, n := m.migRight(p, container, uuids)
 	if n != 0 {
 		return none, nil, n
 	}
@@ -398,12 +398,4 @@ func (m *machine) limitsMPS(response *cases.Response, devices []entry, uuids []s
 	if threads > 0 {
 		response.Envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = fmt.Sprint(threads)
 	}
-}
-
-// migRight are the devices of a container's entries; otherwise the mistake that upstream makes instead of refusing.
-func (m *machine) migRight(texts []string) ([]string, int) {
-	if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "[") }) && m.vgpu.settings.mode != "mig" {
-		return nil, 24
-	}
-	return texts, 0
 }

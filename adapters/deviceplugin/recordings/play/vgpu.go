@@ -378,6 +378,7 @@ func (p *vgpuPlayer) rows(out *cases.StepOutput) string {
 // noteMig notes the instances if they have changed or a step made one busy, and says where the MIG devices of answers are.
 func (p *vgpuPlayer) noteMig(op string, out *cases.StepOutput) {
 	if now := p.rows(nil); now != p.mig || op == "set_busy" {
+		out.MigGone = now == "" && p.mig != ""
 		p.mig = now
 		p.rows(out)
 	}

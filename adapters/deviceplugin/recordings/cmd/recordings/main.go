@@ -37,6 +37,7 @@ func run(arguments []string, out io.Writer) (int, error) {
 	flags.SetOutput(io.Discard)
 	only := flags.String("case", "", "play the case with this id alone")
 	workers := flags.Int("workers", runtime.NumCPU(), "processes that play cases")
+	show := flags.Bool("show", false, "write our answers as JSON, one a line, instead of judging them")
 	part := flags.Int("part", -1, "play every workers-th case from this one on and write verdicts as JSON")
 	if err := flags.Parse(arguments); err != nil || flags.NArg() == 0 || *workers < 1 {
 		return 2, errors.New("expected recording files: node_recordings.sh [-case ID] [-workers N] FILE…")
@@ -47,6 +48,9 @@ func run(arguments []string, out io.Writer) (int, error) {
 	}
 	if *part >= 0 {
 		return 0, playPart(read, *part, *workers, out)
+	}
+	if *show {
+		return 0, playAndShow(read, out)
 	}
 	verdicts, err := playAll(arguments, len(read), *workers)
 	if err != nil {
@@ -92,27 +96,48 @@ type numbered struct {
 func playPart(read []cases.Case, part, workers int, out io.Writer) error {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
-	library := ""
 	encoder := json.NewEncoder(out)
 	for number := part; number < len(read); number += workers {
 		c := &read[number]
-		var ours cases.Output
-		var err error
-		if c.Input.Plugin == "ascend" {
-			ours, err = play.Ascend(c)
-		} else {
-			if library == "" {
-				if library, err = fake.LibraryPath(); err != nil {
-					return err
-				}
-			}
-			ours, err = play.VGPU(c, library)
+		ours, err := answer(c)
+		if errors.Is(err, fake.ErrNoLibrary) {
+			return err
 		}
 		if err := encoder.Encode(numbered{number, judge.Of(c, &ours, err)}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// playAndShow writes our answers.
+func playAndShow(read []cases.Case, out io.Writer) error {
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	for i := range read {
+		ours, err := answer(&read[i])
+		if err != nil {
+			return fmt.Errorf("case %s: %w", read[i].ID, err)
+		}
+		if err := encoder.Encode(map[string]any{"id": read[i].ID, "output": ours}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer is ours to a case.
+func answer(c *cases.Case) (cases.Output, error) {
+	if c.Input.Plugin == "ascend" {
+		return play.Ascend(c)
+	}
+	library, err := fake.LibraryPath()
+	if err != nil {
+		return cases.Output{}, err
+	}
+	return play.VGPU(c, library)
 }
 
 // playAll runs the parts as processes of this program and collects their verdicts.
