@@ -13,6 +13,7 @@ type holding struct {
 	group   string // of a geometry; empty: the instance is at a place
 	number  int    // slot of its profile in the group, or start in memory slices
 	claim   Claim  // not Over
+	isShare bool   // of a card that is not cut; then there are no profile, group and number
 }
 
 // handing is an instance that this executor has handed out.
@@ -46,8 +47,9 @@ type ledgerMetrics struct {
 	} `json:"nodes"`
 }
 
-// holdings are what pods have of a GPU by the ledger, without those that are over; none of one that the ledger does not know.
-func (e *Executor) holdings(gpuUUID string) ([]holding, error) {
+// holdings are what pods have of a GPU by the ledger, without those that are over; none of one that the ledger does not know. Of a GPU
+// that is cut pods have instances only.
+func (e *Executor) holdings(gpuUUID string, isCut bool) ([]holding, error) {
 	text, err := e.options.Ledger.Metrics()
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
@@ -63,11 +65,15 @@ func (e *Executor) holdings(gpuUUID string) ([]holding, error) {
 				continue
 			}
 			for _, share := range device.Shares {
-				if share.Kind != "mig_instance" || share.Name == "" || share.Start < 0 {
+				held := holding{pod: share.Namespace + "/" + share.Pod, profile: share.Name, group: share.Group, number: share.Start}
+				switch isInstance := share.Kind == "mig_instance" && share.Name != "" && share.Start >= 0; {
+				case isInstance:
+				case isCut:
 					return nil, fmt.Errorf("GPU %s: pod %s/%s: got a part of kind '%s', name '%s' and start %d, expected a mig_instance",
 						gpuUUID, share.Namespace, share.Pod, share.Kind, share.Name, share.Start)
+				default:
+					held = holding{pod: held.pod, isShare: true}
 				}
-				held := holding{pod: share.Namespace + "/" + share.Pod, profile: share.Name, group: share.Group, number: share.Start}
 				if e.options.Claim != nil {
 					held.claim = e.options.Claim(share.UID, share.Container)
 				}

@@ -61,12 +61,14 @@ func (e *Executor) instance(ctx context.Context, target *card, geometry config.G
 	if !is || !isWhole(instance) {
 		return "", refuse(target.uuid, nil, "instance %s is not whole", e.board.name(seen.model, at))
 	}
-	target.hand(at, wanted.name, of.Number)
+	e.hand(target, seen, at, wanted.name, of.Number)
 	return instance.UUID, nil
 }
 
-func (c *card) hand(at place, group string, number int) {
-	c.handed[at] = &handing{since: time.Now(), group: group, number: number}
+// hand notes that an instance is handed out. Mostly the ledger shows its pod already, which may have gone when the GPU is looked at again.
+func (e *Executor) hand(target *card, seen *sight, at place, group string, number int) {
+	target.handed[at] = &handing{since: time.Now(), group: group, number: number}
+	target.forgetHanded(e, seen)
 }
 
 // bring cuts a GPU into a group, so that card.cut is of the group and all its instances are there.
@@ -217,7 +219,7 @@ func (e *Executor) instanceAt(ctx context.Context, target *card, profileName str
 	if !is || !isWhole(instance) {
 		return "", refuse(target.uuid, nil, "instance %s is not whole", e.board.name(seen.model, at))
 	}
-	target.hand(at, "", int(start))
+	e.hand(target, seen, at, "", int(start))
 	return instance.UUID, nil
 }
 

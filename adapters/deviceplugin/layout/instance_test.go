@@ -110,6 +110,16 @@ func TestWhatWasHandedOutStaysUntilItsPodIsGone(t *testing.T) {
 	n.want(0, "group3", 0, migUUID("GPU-0", 9, 0))
 }
 
+func TestAPodThatComesAndGoesBetweenTwoLooksLeavesNothingBehind(t *testing.T) {
+	n := newNode(t, newMemory(a100), false)
+	n.put("p", Waiting, "GPU-0[group1-2]")
+	n.want(0, "group1", 2, migUUID("GPU-0", 19, 2))
+	n.put("p", Answered, "GPU-0[group1-2]")
+	n.remove("p")
+	n.want(0, "group3", 0, migUUID("GPU-0", 9, 0))
+	n.wantHolds(0, "9@0", "9@4")
+}
+
 func TestTwoGroupsOfOnePodAreNotServedOneAfterTheOther(t *testing.T) { // N27
 	n := newNode(t, newMemory(a100), false)
 	n.put("p", Waiting, "GPU-0[group1-0]", "GPU-0[group3-1]")

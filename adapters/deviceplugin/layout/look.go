@@ -39,7 +39,7 @@ func (e *Executor) look(target *card) (*sight, error) {
 	if result.model, err = e.board.model(result.gpu.Name); err != nil {
 		return nil, refuse(target.uuid, err, "it cannot be cut")
 	}
-	if result.holdings, err = e.holdings(target.uuid); err != nil {
+	if result.holdings, err = e.holdings(target.uuid, result.gpu.MigEnabled); err != nil {
 		return nil, refuse(target.uuid, err, "what pods have of it is not known")
 	}
 	target.forgetHanded(e, result)
@@ -154,6 +154,9 @@ func (e *Executor) usage(target *card, seen *sight, wanted *group) (*usage, erro
 	}
 	whole := placesOf(seen.instances, func(instance hardware.Instance) bool { return !isHalf(instance) })
 	for _, held := range seen.holdings {
+		if held.isShare {
+			continue
+		}
 		known, err := e.board.profile(seen.model, held.profile)
 		if err != nil {
 			return nil, refuse(target.uuid, err, "pod %s", held.pod)

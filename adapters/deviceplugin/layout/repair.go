@@ -158,7 +158,7 @@ func (e *Executor) disagreement(target *card, seen *sight) string {
 	}
 	whole := placesOf(seen.instances, isWhole)
 	for _, held := range seen.holdings {
-		if held.claim != Answered {
+		if held.claim != Answered || held.isShare {
 			continue
 		}
 		if !seen.gpu.MigEnabled {

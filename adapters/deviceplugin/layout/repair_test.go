@@ -111,6 +111,23 @@ func TestAGPUThatCannotBeRepairedIsWithdrawn(t *testing.T) {
 	}
 }
 
+func TestAGPUThatIsSharedOtherwiseIsLeftAlone(t *testing.T) {
+	machine := newMemory(a100, a100)
+	machine.gpus[1].MigEnabled = false
+	n := newNode(t, machine, false)
+	n.upsert(strings.Replace(nodeObject(machine.gpus), ",true,mig:\"", ",true,hami-core:\"", 1)) // the last one
+	n.put("p", Answered, "GPU-1")
+	findings := n.repair()
+	if finding := findings["GPU-1"]; finding.Err != nil || finding.Status.Service != InService || n.service("GPU-1") != vga.InService {
+		t.Errorf("%+v, in the ledger %d; expected it in service", finding, n.service("GPU-1"))
+	}
+	refusal(t, n.executor.EnableMig(background, "GPU-1"), true, "pod team/p has a part of it")
+	machine.gpus[1].MigEnabled = true // by somebody else, under the pod
+	if status := n.repair()["GPU-1"].Status; status.Service != Withdrawn || !strings.Contains(status.Reason, "kind 'slice'") {
+		t.Errorf("%+v, expected it withdrawn", status)
+	}
+}
+
 func TestALostGPUIsWithdrawnAndComesBack(t *testing.T) {
 	machine := newMemory(a100)
 	n := newNode(t, machine, false)
