@@ -28,6 +28,17 @@ func (o *Output) Fields(loose Loose) Fields {
 	result.texts("node_annotations", o.NodeAnnotations)
 	result.unhealthy("unhealthy_after_each_update", o.Unhealthy, loose)
 	result.texts("dirs", o.Dirs)
+	if o.isAscend {
+		result.set("vendor_calls", strings.Join(o.VendorCalls, "; "))
+		runs := []string{}
+		for _, run := range o.Exec {
+			if run.Code != 0 {
+				continue // which one fails first is a matter of its order
+			}
+			runs = append(runs, fmt.Sprintf("%v < %q: %d %q", run.Argv, run.Stdin, run.Code, run.Stdout))
+		}
+		result.set("exec", sorted(runs))
+	}
 	for i := range o.Steps {
 		o.Steps[i].fields(result, loose, fmt.Sprintf("steps[%d].", i))
 	}

@@ -1,6 +1,9 @@
 package cases
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Malformed is what of an output contradicts itself, whoever answered; empty: nothing. A code of an exit says which kind it is, and
 // the patches of a step are what its pods' annotations became.
@@ -58,6 +61,26 @@ func (s *StepOutput) malformed() string {
 				return fmt.Sprintf("pod_annotations.%s.%s: %q, but no patch writes that", pod, key, *value)
 			}
 		}
+	}
+	return ""
+}
+
+// Words compares what is upstream's own words alone: recorded texts of errors and of the warning with those that its specification
+// has. A predicted text that ends with "…" is the beginning of one; an empty one says nothing. The answer is the first difference.
+func (o *Output) Words(predicted *Output) string {
+	if o.Warning != predicted.Warning && predicted.Startup != "exit" {
+		return fmt.Sprintf("warning: recorded %q, upstream writes %q", o.Warning, predicted.Warning)
+	}
+	for i := range min(len(o.Steps), len(predicted.Steps)) {
+		recorded, said := o.Steps[i].Error, predicted.Steps[i].Error
+		if recorded == nil || said == nil || said.Message == "" {
+			continue
+		}
+		beginning, isBeginning := strings.CutSuffix(said.Message, "…")
+		if isBeginning && strings.HasPrefix(recorded.Message, beginning) || recorded.Message == said.Message {
+			continue
+		}
+		return fmt.Sprintf("steps[%d].error.message: recorded %q, upstream says %q", i, recorded.Message, said.Message)
 	}
 	return ""
 }

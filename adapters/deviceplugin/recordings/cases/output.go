@@ -16,7 +16,12 @@ type Output struct {
 	API             []string              `json:"api"`
 	Exec            []Exec                `json:"exec"`
 	Steps           []StepOutput          `json:"steps"`
+
+	isAscend bool // what reaches the vendor's library and programs is compared
 }
+
+// OfAscend says that an output is of ascend-device-plugin: other plugins reach the hardware in another way than upstream.
+func (o *Output) OfAscend() { o.isAscend = true }
 
 // Exit is how the process ended.
 type Exit struct {

@@ -69,11 +69,20 @@ func readCase(path, text string) (Case, error) {
 			return result, fmt.Errorf("case %s: input.steps[%d].op is %q: expected one of %s", result.ID, i, step.Op, strings.Join(Ops, ", "))
 		}
 	}
-	result.Output.NameInstances()
-	for i := range result.Others {
-		result.Others[i].NameInstances()
+	for _, output := range result.outputs() {
+		output.isAscend = result.Input.Plugin == "ascend"
+		output.NameInstances()
 	}
 	return result, result.Input.resolve(filepath.Dir(path))
+}
+
+// outputs are all recorded ones.
+func (c *Case) outputs() []*Output {
+	result := []*Output{&c.Output}
+	for i := range c.Others {
+		result = append(result, &c.Others[i])
+	}
+	return result
 }
 
 func isOp(op string) bool {

@@ -29,18 +29,18 @@ func (m *machine) allocateAscend(s *step, of *cases.Step) {
 	}
 	p := m.pendingPod(s)
 	if p == nil {
-		s.fail("Unknown", "get pending pod error")
+		s.fail("Unknown", "get pending pod error…")
 		return
 	}
 	key := "hami.io/" + a.config.Word + "-devices-to-allocate"
 	runtime, ok := m.runtimeInfo(p)
 	if !ok {
-		m.failAscend(s, p, "build runtimeInfo lookup")
+		m.failAscend(s, p, "build runtimeInfo lookup…")
 		return
 	}
 	slots, ok := decodeHAMi(p.annotations[key])
-	if !ok {
-		m.failAscend(s, p, "decode device annotations")
+	if _, isThere := p.annotations[key]; !ok || !isThere {
+		m.failAscend(s, p, "decode device annotations…")
 		return
 	}
 	for _, ids := range of.ContainerRequests {
@@ -50,19 +50,19 @@ func (m *machine) allocateAscend(s *step, of *cases.Step) {
 			return
 		}
 		if len(slots[at]) != len(ids) {
-			m.failAscend(s, p, "device number not matched")
+			m.failAscend(s, p, "device number not matched…")
 			return
 		}
 		response, ok := m.ascendResponse(p, at, slots[at], runtime)
 		if !ok {
-			m.failAscend(s, p, "build container allocate response: unknown uuid")
+			m.failAscend(s, p, "build container allocate response: unknown uuid…")
 			return
 		}
 		slots[at] = nil
 		s.out.Responses = append(s.out.Responses, response)
 	}
 	if m.faults.refused("PATCH", "pods") {
-		m.failAscend(s, p, "erase allocated containers annotation")
+		m.failAscend(s, p, "erase allocated containers annotation…")
 		return
 	}
 	s.annotate(p, map[string]string{key: encodeHAMi(slots)})

@@ -16,7 +16,9 @@ import (
 // ascendPlugin is the state of the plugin.
 type ascendPlugin struct {
 	isAlive bool
-	hangs   bool // waits for a reader of its list for ever
+	calls   []string     // that change chips
+	runs    []cases.Exec // of npu-smi
+	hangs   bool         // waits for a reader of its list for ever
 	npu     npus
 	config  ascendConfig
 	soft    bool
@@ -38,7 +40,16 @@ type chip struct {
 	Card   int    `json:"card_id"`
 	UUID   string `json:"vdie"`
 	Health int    `json:"health_code"`
+	Device int    `json:"device_id"`
+	Parts  []part `json:"vnpus"`
 	seen   bool   // was healthy when it was last looked at
+}
+
+// part is a vNPU.
+type part struct {
+	ID    int  `json:"id"`
+	Used  int  `json:"container_used"`
+	Fails bool `json:"destroy_fails"`
 }
 
 type ascendConfig struct {
@@ -81,6 +92,7 @@ func (m *machine) startAscend() started {
 			return refuse
 		}
 	}
+	m.destroyIdle(filter)
 	if m.in.AssetsMissing && (a.soft || m.mistake(44)) {
 		return refuse
 	}
@@ -93,6 +105,13 @@ func (m *machine) startAscend() started {
 	}
 	if a.soft && m.toolFails("npu-smi") && len(a.chips) > 0 {
 		return refuse
+	}
+	for _, of := range a.chips {
+		if a.soft {
+			a.runs = append(a.runs, cases.Exec{Stdin: "Y\n", Argv: []string{
+				"npu-smi", "set", "-t", "device-share", "-i", fmt.Sprint(of.Card), "-c", fmt.Sprint(of.Device), "-d", "1",
+			}})
+		}
 	}
 	a.isAlive = true
 	result := started{startup: "serving"}
@@ -108,6 +127,25 @@ func (m *machine) startAscend() started {
 	}
 	result.registers, result.devices = m.ascendRegisters()
 	return result
+}
+
+// destroyIdle destroys the parts of chips that no container uses.
+func (m *machine) destroyIdle(filter func(chip) bool) {
+	if m.ascend.npu.Faults["GetVirtualDeviceInfo"] != "" {
+		return
+	}
+	for _, of := range m.ascend.npu.Chips {
+		for _, idle := range of.Parts {
+			if idle.Used != 0 || filter(of) {
+				continue
+			}
+			result := "ok"
+			if slices.ContainsFunc(of.Parts, func(other part) bool { return other.ID == idle.ID && other.Fails }) {
+				result = "error" // recordings have numbers twice
+			}
+			m.ascend.calls = append(m.ascend.calls, fmt.Sprintf("DestroyVirtualDevice logic=%d id=%d -> %s", of.Logic, idle.ID, result))
+		}
+	}
 }
 
 func (m *machine) ascendRegisters() ([]cases.Register, map[string]cases.DeviceList) {
@@ -262,6 +300,8 @@ func (m *machine) ascendDevices() cases.DeviceList {
 func (m *machine) ascendCase() cases.Output {
 	first := m.startAscend()
 	result := cases.Output{Startup: first.startup, Exit: first.exit, Registers: first.registers, Devices: first.devices}
+	result.OfAscend()
+	result.VendorCalls, result.Exec = m.ascend.calls, m.ascend.runs
 	result.NodeAnnotations = maps.Clone(m.nodeAnnotations)
 	if len(m.dirs) > 0 && first.exit == nil {
 		result.Dirs = maps.Clone(m.dirs)

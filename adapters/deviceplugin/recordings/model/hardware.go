@@ -66,7 +66,7 @@ type hardware struct {
 	instances []instance
 	reverse   bool
 	faults    []cases.NVMLFault
-	calls     map[string]int // good ones of the running process
+	calls     map[string]int // good ones, of all processes
 	shown     string         // the state that was last recorded
 }
 
@@ -80,13 +80,10 @@ func newHardware(in *cases.Input) *hardware {
 			h.instances = append(h.instances, instance{made.GPU, made.GI, k, made.Start, made.Busy, true})
 		}
 	}
-	h.process()
+	h.calls = map[string]int{}
 	h.shown = h.state()
 	return h
 }
-
-// process is the start of a process that uses the library.
-func (h *hardware) process() { h.calls = map[string]int{} }
 
 // fails counts a call and says whether it fails.
 func (h *hardware) fails(call string) bool {

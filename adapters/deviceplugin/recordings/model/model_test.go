@@ -34,7 +34,13 @@ func TestUpstreamIsPredicted(t *testing.T) {
 				prediction := Upstream(&read[i].Input)
 				best := ""
 				for j, output := range append([]cases.Output{read[i].Output}, read[i].Others...) {
-					difference := firstDifference(output.Fields(prediction.Loose), prediction)
+					difference := output.Words(&prediction.Output)
+					if difference == "" {
+						difference = output.Malformed()
+					}
+					if difference == "" {
+						difference = firstDifference(output.Fields(prediction.Loose), prediction)
+					}
 					if j == 0 || difference == "" {
 						best = difference
 					}

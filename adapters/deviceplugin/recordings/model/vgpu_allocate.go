@@ -164,7 +164,7 @@ func (m *machine) allocateNumber(s *step, ids []string) {
 		return
 	}
 	if strings.Contains(ids[0], "MIG") {
-		m.failPod(s, chosen, "invalid allocation request")
+		m.failPod(s, chosen, "invalid allocation request for '"+m.vgpu.settings.names[count]+"': unknown device: "+ids[0])
 		return
 	}
 	slots, _ := parse(chosen.annotations[toAllocate])

@@ -129,7 +129,6 @@ func (m *machine) differs(index int, group []profile) bool {
 // apply is nvidia-mig-parted apply with the picture of all cards.
 func (m *machine) apply() bool {
 	h := m.vgpu.hardware
-	h.process()
 	if m.toolFails("apply") {
 		return false
 	}

@@ -69,6 +69,19 @@ type started struct {
 	exit      *cases.Exit
 	registers []cases.Register
 	devices   map[string]cases.DeviceList
+	warning   string
+}
+
+// warning is what upstream writes about a list of memory that is too long. The number of devices that it names is the list's.
+func (m *machine) warning(s *vgpuSettings, lists map[string]cases.DeviceList) string {
+	const most = 60000
+	for name, role := range m.vgpu.served {
+		if total := int64(lists[name].Total); role == memory && total > most {
+			return fmt.Sprintf("%d memory devices exceed the %d kubelet can receive, set gpuMemoryFactor to at least %d",
+				total, most, (s.factor*total+most-1)/most)
+		}
+	}
+	return ""
 }
 
 func exited(code int) started {
@@ -109,6 +122,11 @@ func (m *machine) checkSettings(s *vgpuSettings) *started {
 	for role, name := range s.names {
 		if name == "" && !s.unreadable && !m.mistake(3) {
 			s.names[role] = defaultNames[role]
+		}
+	}
+	for _, name := range s.names {
+		if !m.upstream && !s.unreadable && served(name) != name {
+			m.mistake(3) // upstream puts its own domain before it
 		}
 	}
 	wrong := 0
@@ -320,6 +338,7 @@ func (m *machine) register(s *vgpuSettings, cards []card) started {
 		}
 	}
 	sort.Slice(result.registers, func(i, j int) bool { return result.registers[i].Resource < result.registers[j].Resource })
+	result.warning = m.warning(s, result.devices)
 	switch {
 	case !recognised:
 		result.startup = "partial"
@@ -419,7 +438,7 @@ func messageBytes(fixed, devices, health int) int {
 func (m *machine) vgpuCase() cases.Output {
 	m.vgpu.hardware = newHardware(m.in)
 	first := m.startVGPU()
-	result := cases.Output{Startup: first.startup, Exit: first.exit, Registers: first.registers, Devices: first.devices}
+	result := cases.Output{Startup: first.startup, Exit: first.exit, Registers: first.registers, Devices: first.devices, Warning: first.warning}
 	result.NodeAnnotations = maps.Clone(m.nodeAnnotations)
 	if len(m.in.Steps) == 0 {
 		result.Unhealthy = m.events(true)

@@ -15,8 +15,9 @@ import (
 // ascendPlayer plays cases of ascend-device-plugin.
 type ascendPlayer struct {
 	*rig
-	chips *fakechips.Library
-	cards []string
+	chips    *fakechips.Library
+	programs *fakechips.Programs
+	cards    []string
 }
 
 // Ascend plays a case of ascend-device-plugin.
@@ -30,7 +31,7 @@ func Ascend(c *cases.Case) (cases.Output, error) {
 		return cases.Output{}, err
 	}
 	defer r.close()
-	p := &ascendPlayer{rig: r, chips: fakechips.New(machine)}
+	p := &ascendPlayer{rig: r, chips: fakechips.New(machine), programs: &fakechips.Programs{Fails: r.fails("npu-smi")}}
 	for _, chip := range machine.NPUs {
 		p.cards = append(p.cards, chip.VDie)
 	}
@@ -65,7 +66,7 @@ func (p *ascendPlayer) start() error {
 			}
 			return p.in.Getenv(name, byDefault)
 		},
-		Root: p.root, Client: p.api.Client(), Library: p.chips, Exec: &fakechips.Programs{Fails: p.fails("npu-smi")},
+		Root: p.root, Client: p.api.Client(), Library: p.chips, Exec: p.programs,
 		Register: register, FirstAfter: -1, RetryAfter: time.Hour, IdleEvery: time.Hour, ReleaseWait: time.Millisecond,
 		KubeletRetry: 5 * time.Millisecond, KubeletPoll: 20 * time.Millisecond, Observe: p.observe,
 	}))
@@ -94,6 +95,11 @@ func (p *ascendPlayer) play() (cases.Output, error) {
 	result.Dirs, result.NodeAnnotations = changed.Dirs, p.node
 	if p.dead != nil {
 		result = cases.Output{Startup: "exit", Exit: p.dead, NodeAnnotations: p.node}
+	}
+	result.OfAscend()
+	result.VendorCalls = p.chips.Calls()
+	for _, ran := range p.programs.Ran() {
+		result.Exec = append(result.Exec, cases.Exec{Argv: ran.Argv, Code: ran.Code, Stdin: ran.Stdin, Stdout: ran.Stdout})
 	}
 	for i := range p.in.Steps {
 		out, err := p.step(&p.in.Steps[i])

@@ -156,7 +156,7 @@ func (p *vgpuPlayer) start() error {
 		},
 		Intervals: vgpu.Intervals{
 			Register: register, RegisterRetry: time.Hour, KubeletRetry: 5 * time.Millisecond, KubeletPoll: 20 * time.Millisecond,
-			EventWait: 10 * time.Millisecond, Recheck: time.Hour, Quiet: time.Hour, API: time.Hour, Lists: limit,
+			EventWait: 10 * time.Millisecond, Recheck: time.Hour, Quiet: time.Hour, API: time.Hour, Lists: limit, Patience: -1, Repair: time.Hour,
 		},
 		Observe: p.observe,
 	})
@@ -241,15 +241,18 @@ func (p *vgpuPlayer) deliver() map[string][][]string {
 // quiet waits until the events have been handled and the kubelet has all lists, or, where nobody watches, until nothing happens.
 func (p *vgpuPlayer) quiet() {
 	patience := limit
-	if disabled, _ := p.in.Getenv("DP_DISABLE_HEALTHCHECKS", ""); disabled != "" {
-		patience = 300 * time.Millisecond // it may be that nobody watches
+	disabled, _ := p.in.Getenv("DP_DISABLE_HEALTHCHECKS", "")
+	for _, part := range strings.Split(strings.ToLower(disabled), ",") {
+		if part = strings.TrimSpace(part); part == "all" || part == "xids" || part == "0" {
+			patience = time.Second // it may be that nobody watches
+		}
 	}
 	for last, since := -1, time.Now(); ; time.Sleep(2 * time.Millisecond) {
 		lists, isEven := 0, true
 		registered := p.kubelet.Registrations()
 		for _, request := range registered {
 			count := len(p.kubelet.Lists(request.ResourceName))
-			isEven = isEven && (lists == 0 || lists == count)
+			isEven = isEven && (lists == 0 || lists == count) && count >= p.seen("updated "+request.ResourceName)
 			lists = count
 		}
 		if lists != last {
