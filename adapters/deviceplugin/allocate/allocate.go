@@ -2,8 +2,8 @@
 // and writes into the pod's annotations that it has been served.
 //
 // The pod of a call is a pending one of this node in phase allocating whose next container has as many entries as the kubelet sends
-// device ids. Where several are, the one whose cards are those of the ids comes first, then the one that was assigned first. A
-// container is claimed by one call at a time. One conditional write erases a container's entries and, with the last container,
+// device ids. Where several are, the kubelet is asked which it prepares; without an answer the one whose cards are those of the ids
+// comes first, then the one that came to the node first. A container is claimed by one call at a time. One conditional write erases a container's entries and, with the last container,
 // ends the phase; a pod that has changed meanwhile is read again. So a container is served once, whatever the cache of pods missed.
 package allocate
 
@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
@@ -52,7 +53,10 @@ type Options struct {
 	// Assigned says what the kubelet has already handed out. It is asked where several containers fit a call equally well and one
 	// of them waited before Run began: somebody else may have served it. Nil: nobody knows. Checkpoint reads the kubelet's file.
 	Assigned func() (Holds, error)
-	Retry    time.Duration // between writes that the API server refused; 0: 1 s
+	// Preparing asks the kubelet which containers it may be preparing. Nil, or a nil answer: it does not say, and pods are told apart by
+	// ids and order. KubeletPods asks its socket.
+	Preparing func(ctx context.Context, resource string) (Preparing, error)
+	Retry     time.Duration // between writes that the API server refused; 0: 1 s
 }
 
 // Holds says whether the kubelet has given a container devices of a resource.
@@ -114,14 +118,19 @@ func (a *Allocator) Allocate(ctx context.Context, resource string, ids []string)
 // claim takes the container that a call is for. Right after a binding the cache may not have the pod: unless one waits for exactly
 // the cards of the ids, the API server is asked before another one is chosen.
 func (a *Allocator) claim(ctx context.Context, resource string, ids []string) (*claim, error) {
-	var holds Holds
-	if a.Assigned != nil && a.pods.isAmbiguous(resource, ids) {
-		var err error
-		if holds, err = a.Assigned(); err != nil {
+	may := a.preparing(ctx, resource)
+	isKnown := may != nil
+	if !isKnown && a.Assigned != nil && a.pods.isAmbiguous(resource, ids) {
+		holds, err := a.Assigned()
+		if err != nil {
 			klog.ErrorS(err, "What the kubelet has handed out could not be read; pods are told apart without it")
+		} else {
+			may = func(pod *v1.Pod, container *v1.Container) bool {
+				return container == nil || !holds(string(pod.UID), container.Name, resource)
+			}
 		}
 	}
-	if claim := a.pods.take(resource, ids, holds, true); claim != nil {
+	if claim := a.pods.take(resource, ids, may, !isKnown); claim != nil {
 		return claim, nil
 	}
 	for range attempts {
@@ -129,7 +138,7 @@ func (a *Allocator) claim(ctx context.Context, resource string, ids []string) (*
 		if err := a.list(ctx); err != nil {
 			return nil, err
 		}
-		if claim := a.pods.take(resource, ids, holds, false); claim != nil {
+		if claim := a.pods.take(resource, ids, may, false); claim != nil {
 			return claim, nil
 		}
 		if a.pods.claims() == before { // otherwise another call may have taken this one's pod, and the list lacks its own

@@ -54,6 +54,21 @@ func TestTheOrderOfAssignment(t *testing.T) {
 	}
 }
 
+func TestPodsThatComeLaterAreServedAsTheyCame(t *testing.T) {
+	r := newRig(t)
+	r.api.Put(pod("there", one(uuidA), 30))
+	r.follow()
+	for _, each := range []struct {
+		name string
+		time int
+	}{{"z", 10}, {"y", 10}, {"x", 5}} { // by assignment and name they would be served the other way round
+		r.api.Put(pod(each.name, one(uuidA), each.time))
+	}
+	for _, name := range []string{"there", "z", "y", "x"} {
+		r.expectServed("uid-"+name+"_c0", uuidA+"-0")
+	}
+}
+
 func TestPodsThatDoNotWait(t *testing.T) {
 	now := metav1.Now()
 	for what, change := range map[string]func(*v1.Pod){

@@ -14,13 +14,14 @@ func (a *Allocator) Prefer(ctx context.Context, resource string, available, must
 	if !a.pods.serves(resource) || size <= 0 || len(mustInclude) > size {
 		return nil
 	}
-	cards, known := a.pods.promised(resource, size)
+	may := a.preparing(ctx, resource)
+	cards, known := a.pods.promised(resource, size, may)
 	if !known {
 		if err := a.list(ctx); err != nil {
 			klog.ErrorS(err, "The pods of the node could not be listed; the kubelet chooses device ids")
 			return nil
 		}
-		if cards, known = a.pods.promised(resource, size); !known {
+		if cards, known = a.pods.promised(resource, size, may); !known {
 			return nil
 		}
 	}
@@ -40,10 +41,10 @@ func (a *Allocator) Prefer(ctx context.Context, resource string, available, must
 }
 
 // promised are the cards of the container that comes next among those with so many; one card for each of its entries.
-func (t *table) promised(resource string, count int) (cards []string, known bool) {
+func (t *table) promised(resource string, count int, may eligible) (cards []string, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	best, next := t.choose(resource, make([]string, count), nil)
+	best, next := t.choose(resource, make([]string, count), may)
 	if best == nil {
 		return nil, false
 	}

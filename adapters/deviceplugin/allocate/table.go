@@ -32,7 +32,20 @@ type podState struct {
 	served  map[string]bool // init containers without a slot
 	doomed  bool            // it has failed, though its annotations do not say so yet
 
-	isInherited bool // it was there before this process followed the pods
+	isInherited bool   // it was there before this process followed the pods
+	came        uint64 // the version at which it was first seen on this node; 0: the API server's versions are no numbers
+}
+
+// before is the order in which the kubelet prepares pods: as they come to the node. It hears of them as this process does, by a watch,
+// and of those that were there when it began it is not known: then who was assigned first is first.
+func (s *podState) before(other *podState) bool {
+	switch {
+	case s.isInherited != other.isInherited:
+		return s.isInherited
+	case !s.isInherited && s.came != other.came:
+		return s.came < other.came
+	}
+	return s.waiting.before(other.waiting)
 }
 
 // claim is a container that a call is at.
@@ -70,7 +83,11 @@ func (t *table) put(pod *v1.Pod) {
 	state := t.states[pod.UID]
 	switch {
 	case state == nil:
-		state = &podState{claimed: map[string]bool{}, isInherited: !t.isFollowed}
+		came, err := strconv.ParseUint(pod.ResourceVersion, 10, 64)
+		if err != nil {
+			came = 0
+		}
+		state = &podState{claimed: map[string]bool{}, isInherited: !t.isFollowed, came: came}
 		t.states[pod.UID] = state
 	case isOlder(pod.ResourceVersion, state.version):
 		return
@@ -155,11 +172,14 @@ func (s *podState) next(resource string) *target {
 	return nil
 }
 
+// eligible says whether a call can be for a container; nil container: it is not clear which of the pod's.
+type eligible func(pod *v1.Pod, container *v1.Container) bool
+
 // take claims the container that a call with these ids is for; nil: none fits. isExact: only one that was promised the ids' cards.
-func (t *table) take(resource string, ids []string, holds Holds, isExact bool) *claim {
+func (t *table) take(resource string, ids []string, may eligible, isExact bool) *claim {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	best, next := t.choose(resource, ids, holds)
+	best, next := t.choose(resource, ids, may)
 	if best == nil || isExact && next.cards != cardsOfIDs(ids) {
 		return nil
 	}
@@ -169,14 +189,14 @@ func (t *table) take(resource string, ids []string, holds Holds, isExact bool) *
 }
 
 // choose is take without the claim; the lock is held.
-func (t *table) choose(resource string, ids []string, holds Holds) (best *podState, next *target) {
+func (t *table) choose(resource string, ids []string, may eligible) (best *podState, next *target) {
 	wanted := cardsOfIDs(ids)
 	for _, state := range t.states {
 		waiting := state.next(resource)
 		if waiting == nil || waiting.count != len(ids) {
 			continue
 		}
-		if holds != nil && waiting.container != nil && holds(string(state.waiting.pod.UID), waiting.container.Name, resource) {
+		if may != nil && !may(state.waiting.pod, waiting.container) {
 			continue
 		}
 		switch {
@@ -185,7 +205,7 @@ func (t *table) choose(resource string, ids []string, holds Holds) (best *podSta
 			if waiting.cards != wanted {
 				continue
 			}
-		case !state.waiting.before(best.waiting):
+		case !state.before(best):
 			continue
 		}
 		best, next = state, waiting

@@ -132,7 +132,8 @@ func (s *session) start(ctx context.Context, run func(func(context.Context)), fa
 	}
 	s.alloc = allocate.New(allocate.Options{Config: s.conf, GPUs: s.inventory.gpus, Client: p.options.Client, Root: p.options.Root,
 		Instances: made, Events: p.events, Now: p.options.Now, Random: p.options.Random,
-		Assigned: allocate.Checkpoint(p.options.Root + allocate.CheckpointPath), Retry: p.intervals.API})
+		Assigned:  allocate.Checkpoint(p.options.Root + allocate.CheckpointPath),
+		Preparing: allocate.KubeletPods(p.options.Root + allocate.PodResourcesPath), Retry: p.intervals.API})
 	socket := flags.KubeletSocket
 	if socket != "" {
 		socket = p.options.Root + path.Clean(socket)
