@@ -49,7 +49,7 @@ func volcano(config deviceConfig) dialect {
 				return asWritten(card, given)
 			}
 			if memory, _, err := instance(card, given.part); err == nil {
-				return memory, unknown
+				return memory / max(1, names.Factor), unknown
 			}
 			return unknown, unknown
 		},

@@ -41,6 +41,8 @@ const (
 	cores          = "volcano.sh/vgpu-cores"
 )
 
+const checkpointFile = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+
 func buildPlugin(folder string) (string, error) {
 	if path := os.Getenv(pluginVariable); path != "" {
 		return path, nil
@@ -97,6 +99,9 @@ func newRig(t *testing.T, modes ...string) *rig {
 	r.write("config.json", fmt.Sprintf(`{"nodeconfig":[{"name":%q,"operatingmode":"hami-core","devices":[%s]}]}`, nodeName, strings.Join(cards, ",")))
 	r.write("kubeconfig", fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","clusters":[{"name":"c","cluster":{"server":%q}}],"users":[{"name":"u","user":{}}],"contexts":[{"name":"x","context":{"cluster":"c","user":"u"}}],"current-context":"x"}`,
 		r.api.Config().Host))
+	if err := os.RemoveAll(checkpointFile); err != nil { // of the rig before
+		t.Fatal(err)
+	}
 	r.startManager()
 	r.startPlugin(library)
 	return r
@@ -243,7 +248,7 @@ func (r *rig) annotation(pod *corev1.Pod, name string) string {
 // used are the ids of a resource that the kubelet has in use, by its checkpoint.
 func (r *rig) used(resourceName string) int {
 	r.Helper()
-	text, err := os.ReadFile("/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint")
+	text, err := os.ReadFile(checkpointFile)
 	if err != nil {
 		r.Fatal(err)
 	}

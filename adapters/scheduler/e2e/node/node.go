@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -136,12 +137,11 @@ func (node *Node) preparePrograms(with values) error {
 	node.Plugin, err = node.process("device-plugin",
 		[]string{"NODE_NAME=" + node.Name, "HOOK_PATH=" + node.path("vgpu"), "LD_LIBRARY_PATH=" + node.path("var-lib/driver/lib"), fake.Variable + "=" + node.Machine.Path()},
 		node.Options.Plugin, "--kubeconfig="+node.Kubeconfig, "--node-config-file="+node.path("config/config.json"),
-		fmt.Sprintf("--metrics-listen=127.0.0.1:%d", node.MetricsPort()), "--v=4")
+		fmt.Sprintf("--metrics-listen=127.0.0.1:%d", node.metricsPort()), "--v=4")
 	return err
 }
 
-// MetricsPort is where the device plugin serves its metrics.
-func (node *Node) MetricsPort() int { return 9390 + node.Number }
+func (node *Node) metricsPort() int { return 9390 + node.Number }
 
 // process is one of the node, which sees the node's folders where others see the machine's.
 func (node *Node) process(name string, environment []string, program string, arguments ...string) (*control.Process, error) {
@@ -193,23 +193,29 @@ func (node *Node) StartKubelet(ctx context.Context) error {
 		return err
 	}
 	address := fmt.Sprintf("http://127.0.0.1:%d/healthz", 10248+10*node.Number)
-	return node.await(ctx, node.Kubelet, func() error { return answers(ctx, address) })
+	return node.await(ctx, node.Kubelet, func() error { _, err := get(ctx, address); return err })
 }
 
-func answers(ctx context.Context, address string) error {
+// Metrics is what the device plugin serves for Prometheus.
+func (node *Node) Metrics(ctx context.Context) (string, error) {
+	return get(ctx, fmt.Sprintf("http://127.0.0.1:%d/metrics", node.metricsPort()))
+}
+
+func get(ctx context.Context, address string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return err
+		return "", err
 	}
 	answer, err := (&http.Client{Timeout: 2 * time.Second}).Do(request)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: status %d", address, answer.StatusCode)
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("GET %s: status %d", address, answer.StatusCode)
 	}
-	return nil
+	return string(text), err
 }
 
 // Stop ends everything but the containers, which end with the processes' namespace.

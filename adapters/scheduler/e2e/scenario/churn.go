@@ -145,19 +145,14 @@ func (churn *churn) shake() {
 	switch env.Random.Intn(12) {
 	case 0:
 		kill("kubelet")
-		real.Kubelet.Kill()
-		must(real.StartKubelet(env.ctx))
+		real.restart(true, false)
 	case 1, 2:
 		kill("device plugin")
-		real.Plugin.Kill()
-		must(real.Plugin.Start())
+		real.restart(false, true)
 	case 3:
 		kill("kubelet")
 		kill("device plugin")
-		real.Kubelet.Kill()
-		real.Plugin.Kill()
-		must(real.StartKubelet(env.ctx))
-		must(real.Plugin.Start())
+		real.restart(true, true)
 	case 4:
 		churn.summary.Killed["scheduler"]++
 		env.watched.Store(false)

@@ -200,20 +200,11 @@ func (stage *nodeStage) kill(step *nodeStep) {
 		before[pod.Name] = pod.Annotations["volcano.sh/vgpu-ids-new"]
 	}
 	for _, each := range []struct {
-		name  string
-		begin func()
-	}{
-		{"kubelet", func() { real.Kubelet.Kill(); must(real.StartKubelet(env.ctx)) }},
-		{"device plugin", func() { real.Plugin.Kill(); must(real.Plugin.Start()) }},
-		{"both", func() {
-			real.Kubelet.Kill()
-			real.Plugin.Kill()
-			must(real.Plugin.Start())
-			must(real.StartKubelet(env.ctx))
-		}},
-	} {
+		name            string
+		kubelet, plugin bool
+	}{{"kubelet", true, false}, {"device plugin", false, true}, {"both", true, true}} {
 		began := time.Now()
-		each.begin()
+		real.restart(each.kubelet, each.plugin)
 		real.awaitCards(4)
 		env.Say("%s killed: the node offers its cards again after %.1f s", each.name, time.Since(began).Seconds())
 		stage.run(step, stage.wants("hami-core", vgpu(1, 1024, 5)), stage.wants("mps", vgpu(1, 1024, 5)))

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,6 +116,52 @@ func (real *realNode) awaitCardsOr(healthy, other int) {
 		}
 		must(fmt.Errorf("node %s offers %d shares and registers %q, expected %d healthy cards", real.Name, real.offers(),
 			real.object().Annotations["volcano.sh/node-vgpu-register"], healthy))
+	}
+}
+
+// registrations is how often the device plugin has registered each of its resources with the kubelet.
+func (real *realNode) registrations() map[string]int {
+	result := map[string]int{}
+	text, err := real.Metrics(real.env.ctx)
+	if err != nil {
+		return result // it does not run, or not yet
+	}
+	for _, found := range registrationFigure.FindAllStringSubmatch(text, -1) {
+		count, err := strconv.Atoi(found[2])
+		must(err)
+		result[found[1]] = count
+	}
+	return result
+}
+
+var registrationFigure = regexp.MustCompile(`(?m)^vgpualloc_plugin_kubelet_registrations_total\{.*resource="([^"]*)".*\} (\d+)$`)
+
+// restart kills programs of the node, begins them again and waits until the kubelet knows all resources of the plugin again: until then
+// it refuses pods that ask for them.
+func (real *realNode) restart(kubelet, plugin bool) {
+	before := real.registrations()
+	if kubelet {
+		real.Kubelet.Kill()
+	}
+	if plugin {
+		real.Plugin.Kill()
+		before = map[string]int{}
+		must(real.Plugin.Start())
+	}
+	if kubelet {
+		must(real.StartKubelet(real.env.ctx))
+	}
+	if !real.env.until(time.Minute, func() bool {
+		now := real.registrations()
+		again := 0
+		for resource, count := range now {
+			if count > before[resource] {
+				again++
+			}
+		}
+		return again == 3
+	}) {
+		must(fmt.Errorf("the device plugin of %s has not registered all resources in a minute: %v, before %v", real.Name, real.registrations(), before))
 	}
 }
 
