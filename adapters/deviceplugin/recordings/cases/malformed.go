@@ -16,6 +16,34 @@ func (o *Output) Malformed() string {
 			return fmt.Sprintf("steps[%d].%s", i, problem)
 		}
 	}
+	return o.malformedMIG()
+}
+
+// malformedMIG: an instance has a MIG device's uuid or none, and the same one each time.
+func (o *Output) malformedMIG() string {
+	uuids, owners := map[string]string{}, map[string]string{}
+	for i := range o.Steps {
+		for j, row := range o.Steps[i].Mig {
+			if len(row) != 7 {
+				return fmt.Sprintf("steps[%d].mig[%d]: %d values, expected gpu, gi, profile, start, size, busy, uuid", i, j, len(row))
+			}
+			uuid, _ := row[6].(string)
+			if uuid == "" || !strings.HasPrefix(uuid, "MIG(") && migUUID.FindString(uuid) != uuid {
+				if uuid == "" {
+					continue
+				}
+				return fmt.Sprintf("steps[%d].mig[%d]: uuid %q, expected MIG-… of version 5", i, j, uuid)
+			}
+			key := fmt.Sprint(row[:3])
+			if known, ok := uuids[key]; ok && known != uuid {
+				return fmt.Sprintf("steps[%d].mig[%d]: uuid %q, which was %q before", i, j, uuid, known)
+			}
+			if owner, ok := owners[uuid]; ok && owner != key {
+				return fmt.Sprintf("steps[%d].mig[%d]: uuid %q is another instance's", i, j, uuid)
+			}
+			uuids[key], owners[uuid] = uuid, key
+		}
+	}
 	return ""
 }
 
@@ -54,6 +82,9 @@ func (s *StepOutput) malformed() string {
 			written[patch.Object][key] = value
 		}
 	}
+	if s.Patches == nil {
+		return ""
+	}
 	for pod, changes := range s.PodAnnotations {
 		for key, value := range changes {
 			text, isText := written["pod "+pod][key].(string)
@@ -65,13 +96,25 @@ func (s *StepOutput) malformed() string {
 	return ""
 }
 
+// numbers are the rows of instances without their uuids.
+func numbers(rows [][]any) string {
+	var result []string
+	for _, row := range rows {
+		result = append(result, fmt.Sprint(row[:min(len(row), 6)]...))
+	}
+	return sorted(result)
+}
+
 // Words compares what is upstream's own words alone: recorded texts of errors and of the warning with those that its specification
-// has. A predicted text that ends with "…" is the beginning of one; an empty one says nothing. The answer is the first difference.
+// has, and the numbers of instances. A predicted text that ends with "…" is the beginning of one; an empty one says nothing. The answer is the first difference.
 func (o *Output) Words(predicted *Output) string {
 	if o.Warning != predicted.Warning && predicted.Startup != "exit" {
 		return fmt.Sprintf("warning: recorded %q, upstream writes %q", o.Warning, predicted.Warning)
 	}
 	for i := range min(len(o.Steps), len(predicted.Steps)) {
+		if known, said := numbers(o.Steps[i].Mig), numbers(predicted.Steps[i].Mig); known != said {
+			return fmt.Sprintf("steps[%d].mig: recorded %s, upstream has %s", i, known, said)
+		}
 		recorded, said := o.Steps[i].Error, predicted.Steps[i].Error
 		if recorded == nil || said == nil || said.Message == "" {
 			continue

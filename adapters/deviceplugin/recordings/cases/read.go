@@ -76,6 +76,17 @@ func readCase(path, text string) (Case, error) {
 	return result, result.Input.resolve(filepath.Dir(path))
 }
 
+// SetOutput replaces the recorded output by one from JSON.
+func (c *Case) SetOutput(text []byte) error {
+	c.Output = Output{}
+	if err := json.Unmarshal(text, &c.Output); err != nil {
+		return err
+	}
+	c.Output.isAscend = c.Input.Plugin == "ascend"
+	c.Output.NameInstances()
+	return nil
+}
+
 // outputs are all recorded ones.
 func (c *Case) outputs() []*Output {
 	result := []*Output{&c.Output}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"vgpualloc.example/adapters/deviceplugin/recordings/cases"
 	"vgpualloc.example/adapters/deviceplugin/recordings/model"
@@ -81,8 +82,17 @@ func (c *comparison) with(recorded cases.Fields) (equal bool, complaint string) 
 	sort.Strings(list)
 	places := cases.Places{}
 	equal = true
+	differing := map[string]bool{} // steps that a mistake changes: there all that is recorded has to be what upstream does
+	for _, path := range list {
+		if recorded[path] != c.ours[path] && !(cases.Places{}).Same(recorded[path], c.ours[path]) {
+			differing[stepOf(path)] = true
+		}
+	}
 	for _, path := range list {
 		if places.Same(recorded[path], c.ours[path]) {
+			if complaint == "" && differing[stepOf(path)] && !places.Same(recorded[path], c.upstream[path]) {
+				complaint = fmt.Sprintf("%s: recorded %s as ours, but upstream answers %s", path, show(recorded, path), show(c.upstream, path))
+			}
 			continue
 		}
 		equal = false
@@ -98,6 +108,15 @@ func (c *comparison) with(recorded cases.Fields) (equal bool, complaint string) 
 		}
 	}
 	return equal, complaint
+}
+
+// stepOf is the step that a path is of; empty: the start.
+func stepOf(path string) string {
+	step, _, isStep := strings.Cut(path, "].")
+	if !isStep || !strings.HasPrefix(step, "steps[") {
+		return ""
+	}
+	return step
 }
 
 func show(fields cases.Fields, path string) string {

@@ -27,22 +27,31 @@ func (m *machine) allocateAscend(s *step, of *cases.Step) {
 		m.allocateAscendRight(s, of)
 		return
 	}
-	p := m.pendingPod(s)
+	p, problem := m.pendingPod()
 	if p == nil {
-		s.fail("Unknown", "get pending pod error…")
+		s.fail("Unknown", "get pending pod error: "+problem)
 		return
 	}
 	key := "hami.io/" + a.config.Word + "-devices-to-allocate"
 	runtime, ok := m.runtimeInfo(p)
 	if !ok {
-		m.failAscend(s, p, "build runtimeInfo lookup…")
+		problem = "build runtimeInfo lookup…"
+		if name := "huawei.com/" + a.config.Word; p.annotations[name] == "" {
+			problem = "build runtimeInfo lookup: annotation " + name + " not set"
+		}
+		m.failAscend(s, p, problem)
 		return
 	}
 	slots, ok := decodeHAMi(p.annotations[key])
-	if _, isThere := p.annotations[key]; !ok || !isThere {
-		m.failAscend(s, p, "decode device annotations…")
+	if _, isThere := p.annotations[key]; !isThere {
+		m.failAscend(s, p, "decode device annotations: device "+a.config.Word+" not found in pod annotations")
 		return
 	}
+	if !ok {
+		m.failAscend(s, p, "decode device annotations: …")
+		return
+	}
+	unknown := 0
 	for _, ids := range of.ContainerRequests {
 		at := slices.IndexFunc(slots, func(slot []entry) bool { return len(slot) > 0 })
 		if at < 0 {
@@ -50,65 +59,77 @@ func (m *machine) allocateAscend(s *step, of *cases.Step) {
 			return
 		}
 		if len(slots[at]) != len(ids) {
-			m.failAscend(s, p, "device number not matched…")
+			m.failAscend(s, p, fmt.Sprintf("device number not matched: annotation has %d, request has %d", len(slots[at]), len(ids)))
 			return
+		}
+		if at := slices.IndexFunc(slots[at], func(e entry) bool { return m.chipOf(e.uuid()) < 0 }); at >= 0 {
+			unknown = at
 		}
 		response, ok := m.ascendResponse(p, at, slots[at], runtime)
 		if !ok {
-			m.failAscend(s, p, "build container allocate response: unknown uuid…")
+			m.failAscend(s, p, "build container allocate response: unknown uuid: "+slots[at][unknown].uuid())
 			return
 		}
 		slots[at] = nil
 		s.out.Responses = append(s.out.Responses, response)
 	}
 	if m.faults.refused("PATCH", "pods") {
-		m.failAscend(s, p, "erase allocated containers annotation…")
+		m.failAscend(s, p, "erase allocated containers annotation: injected fault")
 		return
 	}
 	s.annotate(p, map[string]string{key: encodeHAMi(slots)})
 	m.finishAscend(s, p, "success")
 }
 
-// pendingPod is the pod of a call: that of the lock, or the first that is listed.
-func (m *machine) pendingPod(s *step) *pod {
+// pendingPod is the pod of a call: that of the lock, or the first that is listed. Otherwise it says why there is none.
+func (m *machine) pendingPod() (*pod, string) {
+	const injected = "injected fault"
 	if m.faults.refused("GET", "nodes") {
-		return nil
+		return nil, injected
 	}
 	lock, ok := m.nodeAnnotations[hamiLock]
 	if !ok {
 		return m.listedPod()
 	}
 	parts := strings.Split(lock, ",")
-	if _, err := time.Parse(time.RFC3339, parts[0]); err != nil || len(parts) != 1 && len(parts) != 3 {
-		return nil
+	if len(parts) != 1 && len(parts) != 3 {
+		return nil, fmt.Sprintf("malformed lock annotation: expected 3 parts, got %d from %s", len(parts), lock)
+	}
+	if _, err := time.Parse(time.RFC3339, parts[0]); err != nil {
+		return nil, err.Error()
 	}
 	if len(parts) == 1 || parts[1] == "" || parts[2] == "" {
 		return m.listedPod()
 	}
 	if m.faults.refused("GET", "pods") {
-		return nil
+		return nil, injected
 	}
 	for _, p := range m.pods {
 		if p.Namespace == parts[1] && p.Name == parts[2] {
-			return p
+			return p, ""
 		}
 	}
-	return nil
+	return nil, fmt.Sprintf("pods %q not found", parts[2])
 }
 
-func (m *machine) listedPod() *pod {
+func (m *machine) listedPod() (*pod, string) {
 	if m.faults.refused("LIST", "pods") && !m.collectorWasFirst() {
-		return nil
+		return nil, "injected fault"
 	}
 	for _, p := range m.pods {
 		phase := p.annotations[hamiPhase]
 		_, hasTime := p.annotations[hamiTime]
 		if p.NodeName == m.ascendNode() && p.Phase == "Pending" && hasTime && p.annotations[hamiNode] == m.ascendNode() &&
 			(phase == "allocating" || phase == "success") {
-			return p
+			return p, ""
 		}
 	}
-	return nil
+	return nil, "no binding pod found on node " + m.ascendNode()
+}
+
+// chipOf is where a chip is among those of the plugin; below 0: it is not.
+func (m *machine) chipOf(uuid string) int {
+	return slices.IndexFunc(m.ascend.chips, func(of chip) bool { return of.UUID == uuid })
 }
 
 // collectorWasFirst says whether a refusal hit upstream's own metrics, which list pods all the time where chips are limited in

@@ -176,7 +176,7 @@ func (h *hardware) create(gpu int, k *kind) bool {
 	if at < 0 {
 		return false
 	}
-	gi := k.numbers[0]
+	gi := k.numbers[0] + k.starts[at]/k.size
 	for numbers[gi] {
 		gi++
 	}

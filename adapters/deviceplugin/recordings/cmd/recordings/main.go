@@ -15,8 +15,6 @@ import (
 	"runtime"
 	"sync"
 
-	"k8s.io/klog/v2"
-
 	"vgpualloc.example/adapters/deviceplugin/hardware/fake"
 	"vgpualloc.example/adapters/deviceplugin/recordings/cases"
 	"vgpualloc.example/adapters/deviceplugin/recordings/judge"
@@ -94,8 +92,7 @@ type numbered struct {
 
 // playPart plays every workers-th case. A process has one fake NVML, so more cases at a time take more processes.
 func playPart(read []cases.Case, part, workers int, out io.Writer) error {
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
+	play.Quiet()
 	encoder := json.NewEncoder(out)
 	for number := part; number < len(read); number += workers {
 		c := &read[number]
@@ -112,8 +109,7 @@ func playPart(read []cases.Case, part, workers int, out io.Writer) error {
 
 // playAndShow writes our answers.
 func playAndShow(read []cases.Case, out io.Writer) error {
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
+	play.Quiet()
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	for i := range read {
