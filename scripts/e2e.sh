@@ -145,10 +145,12 @@ case $scheduler in
         ;;
 esac
 "$go" build -o "$work/bin/e2e" ./e2e/cmd/e2e
-if $is_real; then
-    say "building kubelet $kubernetes, the device plugin and what runs in containers"
+if $is_real || [ "$scenario" = build ]; then
+    say "building kubelet $kubernetes and the device plugin"
     of_kubernetes kubelet
     with_library vgpualloc-device-plugin deviceplugin
+fi
+if $is_real; then
     programs=$work/container
     nvml=$build/lib/fake_nvml/libnvidia-ml.so.1
     [ -f "$nvml" ] || wrong "--build '$build' has no lib/fake_nvml/libnvidia-ml.so.1, expected target fake_nvml to be built"

@@ -12,6 +12,8 @@ import (
 	"vgpualloc.example/adapters/scheduler/e2e/isolate"
 )
 
+const lockFolder = "/tmp/vgpulock"
+
 // viewed is set where /var/lib is a folder of this test's own.
 const viewed = "VGPUALLOC_DEVICE_MANAGER_FOLDER"
 
@@ -55,6 +57,10 @@ func outside() error {
 	plugin, err := buildPlugin(folder)
 	if err != nil {
 		return err
+	}
+	// HAMi-core's folder of locks is the machine's. The plugin makes it, if nobody has.
+	if _, err := os.Stat(lockFolder); errors.Is(err, os.ErrNotExist) {
+		defer os.Remove(lockFolder)
 	}
 	for name, value := range map[string]string{pluginVariable: plugin, folderVariable: folder} {
 		if err := os.Setenv(name, value); err != nil {

@@ -35,7 +35,7 @@ type churn struct {
 	nodes   []*realNode
 	summary *churnSummary
 	busy    map[string][]mark // by pod, of those that were seen to run
-	sick    map[string]int    // cards that fell ill, by node
+	sick    map[string]int    // cards that are ill, by node
 	shaken  map[string]bool   // nodes to which something was done in this round
 }
 
@@ -81,9 +81,15 @@ func (churn *churn) round() {
 	must(env.Submit(churn.pods(2+env.Random.Intn(5)), 0))
 	pods := env.list()
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	// Now and then all of a node leave that have a part of a MIG card, so that it may be cut otherwise.
+	emptied := ""
+	if env.Random.Intn(3) == 0 {
+		emptied = churn.nodes[env.Random.Intn(len(churn.nodes))].Name
+	}
 	var leaving []*corev1.Pod
 	for _, pod := range pods {
-		if pod.Status.Phase == corev1.PodFailed || env.Random.Intn(2*alive) < len(pods)-alive/2 {
+		isEmptied := pod.Spec.NodeName == emptied && pod.Annotations["volcano.sh/vgpu-mode"] == "mig"
+		if pod.Status.Phase == corev1.PodFailed || isEmptied || env.Random.Intn(2*alive) < len(pods)-alive/2 {
 			leaving = append(leaving, pod)
 		}
 	}
@@ -161,12 +167,13 @@ func (churn *churn) shake() {
 	case 5: // an error of a program, which says nothing of the card
 		churn.summary.Xids++
 		must(real.Machine.AddEvents(fake.Event{GPU: env.Random.Intn(4), Xid: 31, Type: fake.EventXid}))
-	case 6: // one of the card, of which two may be ill in the whole run
-		if len(churn.sick) < len(churn.nodes) && churn.sick[real.Name] == 0 && churn.summary.Rounds > 5 {
+	case 6: // one of the card; of each node one may be ill
+		if churn.sick[real.Name] == 0 {
 			churn.summary.Xids++
 			churn.shaken[real.Name] = true
 			churn.sick[real.Name] = 1
 			must(real.Machine.AddEvents(fake.Event{GPU: 0, Xid: 79, Type: fake.EventXid}))
+			real.awaitCards(3)
 		}
 	}
 }
@@ -175,12 +182,19 @@ func (churn *churn) shake() {
 func (churn *churn) look() {
 	env, summary := churn.env, churn.summary
 	for _, real := range churn.nodes {
-		real.awaitCardsOr(4-churn.sick[real.Name], 4) // a card that has been quiet for long is well again
+		if real.awaitCardsOr(4-churn.sick[real.Name], 4) == 4 { // a card that has been quiet for long is well again
+			churn.sick[real.Name] = 0
+		}
 	}
 	must(env.settle(env.quiet(), 3*time.Minute))
 	report := env.Check(check.Options{Settled: true})
 	if env.Explains {
 		report.Violations = append(report.Violations, env.forgotten()...)
+	}
+	for _, violation := range report.Violations {
+		if !summary.seen[violation.String()] {
+			env.Say("%s", violation)
+		}
 	}
 	summary.take(report)
 	summary.Looks++

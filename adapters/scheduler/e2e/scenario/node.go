@@ -13,6 +13,7 @@ import (
 
 	"vgpualloc.example/adapters/deviceplugin/hardware/fake"
 	"vgpualloc.example/adapters/scheduler/e2e/check"
+	"vgpualloc.example/adapters/scheduler/e2e/node"
 	"vgpualloc.example/adapters/scheduler/e2e/objects"
 )
 
@@ -23,11 +24,12 @@ type nodeSummary struct {
 
 // nodeStep is one thing that was done, and what was seen of it.
 type nodeStep struct {
-	Name       string     `json:"name"`
-	Containers []observed `json:"containers"`
-	Calls      []string   `json:"calls,omitempty"` // that changed the hardware
-	Text       string     `json:"text,omitempty"`
-	Seconds    float64    `json:"seconds"`
+	Name       string      `json:"name"`
+	Containers []observed  `json:"containers"`
+	OnNode     []node.Seen `json:"on_node,omitempty"` // by nvidia-smi, outside of containers
+	Calls      []string    `json:"calls,omitempty"`   // that changed the hardware
+	Text       string      `json:"text,omitempty"`
+	Seconds    float64     `json:"seconds"`
 }
 
 // Node has pods of every way of sharing run on a real node whose cards are shared in different ways: from the pod that is submitted to
@@ -87,6 +89,7 @@ func (stage *nodeStage) play() {
 				stage.wants("mps", vgpu(1, 2048, 20)))
 		}
 		stage.run(step, units...)
+		stage.wantsWhole(step)
 	})
 	stage.step("the kubelet and the device plugin are killed and come back", stage.kill)
 	stage.step("a GPU falls ill", stage.illness)
@@ -179,6 +182,21 @@ func (stage *nodeStage) look(step *nodeStep, pod *corev1.Pod) {
 	}
 }
 
+// wantsWhole looks at the cards outside of containers: all of each is there, whatever containers have of it.
+func (stage *nodeStage) wantsWhole(step *nodeStep) {
+	gpus, _, err := stage.real.Hardware(stage.env.ctx)
+	must(err)
+	step.OnNode = gpus
+	for _, gpu := range gpus {
+		if gpu.MemoryMiB != cardBytes>>20 {
+			stage.fault(ruleHardware, nil, fmt.Sprintf("nvidia-smi on the node shows %d MiB of %s, expected %d", gpu.MemoryMiB, gpu.UUID, cardBytes>>20))
+		}
+	}
+	if len(gpus) != len(stage.real.modes) {
+		stage.fault(ruleHardware, nil, fmt.Sprintf("nvidia-smi on the node shows %d cards, expected %d", len(gpus), len(stage.real.modes)))
+	}
+}
+
 // wantsCalls looks for changes of the hardware since the last step.
 func (stage *nodeStage) wantsCalls(step *nodeStep, names ...string) {
 	calls := got(stage.real.Machine.Calls())[stage.calls:]
@@ -245,6 +263,9 @@ func (summary *nodeSummary) print() {
 		}
 		for _, look := range step.Containers {
 			look.print()
+		}
+		for _, seen := range step.OnNode {
+			fmt.Printf("  nvidia-smi on the node: %s %d MiB %s\n", seen.UUID, seen.MemoryMiB, seen.Name)
 		}
 	}
 	fmt.Println()

@@ -104,10 +104,10 @@ func (real *realNode) offers() int {
 // awaitCards waits until the kubelet and the scheduler's annotation have so many healthy cards.
 func (real *realNode) awaitCards(healthy int) { real.awaitCardsOr(healthy, healthy) }
 
-// awaitCardsOr is content with another number of them, too.
-func (real *realNode) awaitCardsOr(healthy, other int) {
+// awaitCardsOr is content with another number of them, too, and says which it was.
+func (real *realNode) awaitCardsOr(healthy, other int) (registered int) {
 	agree := func() bool {
-		registered := strings.Count(real.object().Annotations["volcano.sh/node-vgpu-register"], ",true,")
+		registered = strings.Count(real.object().Annotations["volcano.sh/node-vgpu-register"], ",true,")
 		return (registered == healthy || registered == other) && real.offers() == registered*cardSplits && real.isReady()
 	}
 	if !real.env.until(time.Minute, agree) {
@@ -117,6 +117,7 @@ func (real *realNode) awaitCardsOr(healthy, other int) {
 		must(fmt.Errorf("node %s offers %d shares and registers %q, expected %d healthy cards", real.Name, real.offers(),
 			real.object().Annotations["volcano.sh/node-vgpu-register"], healthy))
 	}
+	return registered
 }
 
 // registrations is how often the device plugin has registered each of its resources with the kubelet.
