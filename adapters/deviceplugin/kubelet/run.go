@@ -116,7 +116,7 @@ func (s *Server) serveOnce(ctx context.Context, notices <-chan fsnotify.Event) e
 	}
 	listener.(*net.UnixListener).SetUnlinkOnClose(false)
 	own := file(s.Socket())
-	serving := &session{Server: s, closing: make(chan struct{})}
+	serving := &session{Server: s, closing: make(chan struct{}), lost: make(chan struct{}, 1)}
 	server := grpc.NewServer(grpc.UnaryInterceptor(survive))
 	pluginapi.RegisterDevicePluginServer(server, serving)
 	failed := make(chan error, 1)
@@ -128,17 +128,20 @@ func (s *Server) serveOnce(ctx context.Context, notices <-chan fsnotify.Event) e
 			_ = os.Remove(s.Socket())
 		}
 	}()
-	return s.follow(ctx, own, notices, failed)
+	return s.follow(ctx, own, notices, serving.lost, failed)
 }
 
-// follow registers and then waits for a reason to do all anew.
-func (s *Server) follow(ctx context.Context, own fs.FileInfo, notices <-chan fsnotify.Event, failed <-chan error) error {
+// follow registers and then waits for a reason to do all anew. A kubelet that ends its ListAndWatch and goes on has forgotten the
+// plugin: kubelet 1.34 does so when it hears of the end of a former ListAndWatch only after the plugin has registered again. Then it
+// takes another registration.
+func (s *Server) follow(ctx context.Context, own fs.FileInfo, notices <-chan fsnotify.Event, lost <-chan struct{}, failed <-chan error) error {
 	poll := time.NewTicker(s.options.Poll)
 	defer poll.Stop()
 	retry := time.NewTimer(0)
 	defer retry.Stop()
-	wait, isRegistered := s.options.Retry, false
+	wait, isRegistered, isLost := s.options.Retry, false, false
 	var kubelet fs.FileInfo
+	var registered time.Time
 	for {
 		if !isSame(own, file(s.Socket())) {
 			return nil // the kubelet's start empties its folder
@@ -160,11 +163,23 @@ func (s *Server) follow(ctx context.Context, own fs.FileInfo, notices <-chan fsn
 				retry.Reset(0) // it has just come
 			}
 		case <-poll.C:
+		case <-lost:
+			if isLost = isRegistered; isLost {
+				if time.Since(registered) > retryMax {
+					wait = s.options.Retry
+				}
+				retry.Reset(wait)
+				wait = min(2*wait, retryMax)
+			}
 		case <-retry.C:
-			if s.options.KubeletSocket == "" || isRegistered {
+			if s.options.KubeletSocket == "" || isRegistered && !isLost {
 				continue
 			}
 			kubelet = file(s.options.KubeletSocket)
+			if isLost && (kubelet == nil || s.isListening()) {
+				isLost = false // it has gone with its socket, and the next one's is another; or it asked for the list again
+				continue
+			}
 			if err := s.register(ctx); err != nil {
 				if ctx.Err() == nil {
 					s.options.Report("registering "+s.options.Resource+" with the kubelet", err)
@@ -173,7 +188,8 @@ func (s *Server) follow(ctx context.Context, own fs.FileInfo, notices <-chan fsn
 				wait = min(2*wait, retryMax)
 				continue
 			}
-			isRegistered = true
+			kubelet = file(s.options.KubeletSocket) // which may have come while it was called
+			isRegistered, isLost, registered = true, false, time.Now()
 			s.options.Registered()
 		}
 	}

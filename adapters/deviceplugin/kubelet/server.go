@@ -108,6 +108,13 @@ func (s *Server) Register() {
 	}
 }
 
+// isListening says whether a kubelet follows the list.
+func (s *Server) isListening() bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return len(s.streams) > 0
+}
+
 // Listed is closed once the kubelet was sent a list.
 func (s *Server) Listed() <-chan struct{} { return s.listed }
 
@@ -122,6 +129,7 @@ func (s *Server) describe() *pluginapi.DevicePluginOptions {
 type session struct {
 	*Server
 	closing chan struct{}
+	lost    chan struct{} // the kubelet has ended a ListAndWatch
 }
 
 // GetDevicePluginOptions says which calls are answered.
@@ -157,6 +165,10 @@ func (s *session) ListAndWatch(_ *pluginapi.Empty, sender pluginapi.DevicePlugin
 		case <-s.closing:
 			return nil
 		case <-sender.Context().Done():
+			select {
+			case s.lost <- struct{}{}:
+			default:
+			}
 			return nil
 		}
 	}

@@ -196,6 +196,22 @@ func TestRegistersAgain(t *testing.T) {
 	}
 }
 
+// A kubelet that ends ListAndWatch and goes on, as kubelet 1.34 does to a plugin that has registered twice in quick succession.
+func TestAKubeletThatForgetsThePluginIsToldAgain(t *testing.T) {
+	s := newStand(t, testbed.KubeletOptions{}, nil)
+	s.lists(t, 1)
+	if _, err := s.kubelet.Register(context.Background(), &pluginapi.RegisterRequest{Version: "v1beta1", ResourceName: resource,
+		Endpoint: "nobody.sock"}); err != nil { // in the plugin's place, whose connection is closed
+		t.Fatal(err)
+	}
+	wait(t, "a second registration", func() bool { return s.registrations() == 2 })
+	s.lists(t, 1)
+	time.Sleep(50 * time.Millisecond)
+	if count := s.registrations(); count != 2 {
+		t.Errorf("%d registrations, expected no more than were needed", count)
+	}
+}
+
 // A kubelet that is not there yet, and one that never asks for lists, hold nothing up (N41, N42).
 func TestNothingBlocks(t *testing.T) {
 	s := newStand(t, testbed.KubeletOptions{NoLists: true}, nil)
