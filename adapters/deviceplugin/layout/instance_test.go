@@ -273,3 +273,15 @@ func TestAnInstanceThatBecomesBusyStopsTheChange(t *testing.T) {
 	}
 	n.wantHolds(0, texts(ones)...)
 }
+
+func TestAPodThatWaitsForWhatCannotBeTakesNothing(t *testing.T) {
+	n := newNode(t, newMemory(a100), false)
+	n.put("w", Waiting, "GPU-0[unknownprofile-0]")
+	if _, err := n.instance(0, "unknownprofile", 0); err == nil {
+		t.Error("a profile that the model has not was made")
+	}
+	if status := n.executor.Status("GPU-0"); status.Service != InService {
+		t.Errorf("the GPU is %v: %s", status.Service, status.Reason)
+	}
+	n.want(0, "group2", 3, migUUID("GPU-0", 19, 6))
+}

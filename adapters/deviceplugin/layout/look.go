@@ -158,7 +158,10 @@ func (e *Executor) usage(target *card, seen *sight, wanted *group) (*usage, erro
 			continue
 		}
 		known, err := e.board.profile(seen.model, held.profile)
-		if err != nil {
+		switch {
+		case err != nil && held.claim == Waiting: // no GPU of the model has such an instance; its Allocate is refused
+			continue
+		case err != nil:
 			return nil, refuse(target.uuid, err, "pod %s", held.pod)
 		}
 		at, isKnown := e.placeOf(target, seen, held, known, whole, wanted)

@@ -21,7 +21,8 @@ import (
 // ledger is the core's view of this node: its cards as this plugin registers them, and the pods that have something of them.
 type ledger struct {
 	*vga.Cluster
-	pods *pods
+	pods  *pods
+	names config.Resources // under which pods ask
 }
 
 // newLedger knows the cards. The device configuration is as device-config.yaml.
@@ -30,7 +31,7 @@ func newLedger(node, deviceConfig string, cards []register.Card, volcano config.
 	if err != nil {
 		return nil, fmt.Errorf("the devices' configuration: %w", err)
 	}
-	made := &ledger{Cluster: cluster, pods: of}
+	made := &ledger{Cluster: cluster, pods: of, names: volcano}
 	counts := v1.ResourceList{}
 	add := func(name string, amount int64) {
 		total := counts[v1.ResourceName(name)]
@@ -62,7 +63,7 @@ func newLedger(node, deviceConfig string, cards []register.Card, volcano config.
 
 // tell tells the core of a pod.
 func (l *ledger) tell(pod *v1.Pod) {
-	text, err := objects.Text(objects.Pod(pod, true))
+	text, err := objects.Text(objects.Pod(asking(pod, l.names), true))
 	if err == nil {
 		_, err = l.Upsert(text)
 	}

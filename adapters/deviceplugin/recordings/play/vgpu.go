@@ -223,6 +223,18 @@ func (p *vgpuPlayer) play(podFaults bool) (cases.Output, error) {
 	return result, nil
 }
 
+// settle waits, not for long, until the registration is again what it was before a step: while the layout of a card is changed for more
+// than half a second schedulers are told so, which depends on how busy this machine is.
+func (p *vgpuPlayer) settle() {
+	const key = "volcano.sh/node-vgpu-register"
+	for range 100 {
+		if p.annotations()[key] == p.node[key] {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // deliver delivers the events of the case and collects what the kubelet is told.
 func (p *vgpuPlayer) deliver() map[string][][]string {
 	p.events.deliver()
@@ -293,6 +305,7 @@ func (p *vgpuPlayer) step(step *cases.Step) (out cases.StepOutput, err error) {
 		err = p.machine.MarkSlotBusy(step.GPU, step.Slot)
 	case "allocate":
 		out = p.allocate(step)
+		p.settle()
 		p.changes(&out)
 	case "events":
 		out.Unhealthy = p.deliver()
