@@ -19,6 +19,7 @@ type Recorder struct {
 	bound   map[types.UID]bool
 	removed map[string]bool // pods that somebody was to tell to end
 	evicted map[types.UID]bool
+	ended   map[types.UID]bool
 	came    map[string]int // pods by kind
 	boundOf map[string]int
 	waits   []time.Duration
@@ -29,7 +30,7 @@ type Recorder struct {
 
 // NewRecorder is one that has heard nothing yet.
 func NewRecorder() *Recorder {
-	return &Recorder{created: map[string]time.Time{}, bound: map[types.UID]bool{}, removed: map[string]bool{}, evicted: map[types.UID]bool{},
+	return &Recorder{created: map[string]time.Time{}, bound: map[types.UID]bool{}, removed: map[string]bool{}, evicted: map[types.UID]bool{}, ended: map[types.UID]bool{},
 		came: map[string]int{}, boundOf: map[string]int{}, changed: time.Now()}
 }
 
@@ -67,10 +68,14 @@ func (recorder *Recorder) Hear(pod *corev1.Pod) {
 	if pod.DeletionTimestamp != nil && !recorder.removed[pod.Name] {
 		recorder.evicted[pod.UID] = true
 	}
+	now := time.Now()
+	if (pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded) && !recorder.ended[pod.UID] {
+		recorder.ended[pod.UID] = true
+		recorder.changed = now
+	}
 	if pod.Spec.NodeName == "" || recorder.bound[pod.UID] {
 		return
 	}
-	now := time.Now()
 	recorder.bound[pod.UID] = true
 	recorder.changed = now
 	if created, ok := recorder.created[pod.Name]; ok {
@@ -88,7 +93,7 @@ func (recorder *Recorder) Gone(pod *corev1.Pod) {
 	recorder.changed = time.Now()
 }
 
-// Quiet is how long no pod has been bound or has gone.
+// Quiet is how long no pod has been bound, has ended or has gone.
 func (recorder *Recorder) Quiet() time.Duration {
 	recorder.mutex.Lock()
 	defer recorder.mutex.Unlock()
