@@ -37,7 +37,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the program: 0 when it was asked to end, 2 for flags that make no sense, 1 for anything else that fails.
+// run is the program: 0 when it was asked to end, 2 for flags and a configuration that make no sense, 1 for anything else that fails.
 func run(ctx context.Context, arguments []string, env func(string) (string, bool), reloads <-chan os.Signal,
 	out, complaints io.Writer) int {
 	fail := func(code int, err error) int {
@@ -45,10 +45,16 @@ func run(ctx context.Context, arguments []string, env func(string) (string, bool
 		return code
 	}
 	if isAscend(arguments) {
-		if err := runAscend(ctx, arguments, env, reloads); err != nil {
-			return fail(1, err)
+		flags := ascend.Flags()
+		flags.Usage = func() {}
+		switch err := flags.Parse(arguments); {
+		case errors.Is(err, config.ErrHelp):
+			_, _ = fmt.Fprint(out, "usage: vgpualloc-device-plugin --vendor=ascend [flags]\n\n"+flags.FlagUsages())
+			return 0
+		case err != nil:
+			return fail(2, err)
 		}
-		return 0
+		return ended(ctx, fail, runAscend(ctx, arguments, env, reloads))
 	}
 	flags, err := config.ReadFlags(arguments, env)
 	switch {
@@ -69,10 +75,18 @@ func run(ctx context.Context, arguments []string, env func(string) (string, bool
 	if err != nil {
 		return fail(2, err)
 	}
-	if err := reloading(reloads, made.Reload, func() error { return made.Run(ctx) }); err != nil {
-		return fail(1, err)
+	return ended(ctx, fail, reloading(reloads, made.Reload, func() error { return made.Run(ctx) }))
+}
+
+// ended is the exit code of a plugin whose Run has answered.
+func ended(ctx context.Context, fail func(code int, err error) int, err error) int {
+	switch {
+	case err == nil, ctx.Err() != nil && errors.Is(err, context.Canceled): // it was asked to end before it served
+		return 0
+	case errors.Is(err, config.ErrWrong):
+		return fail(2, err)
 	}
-	return 0
+	return fail(1, err)
 }
 
 // isAscend: the flags are those of Ascend chips.
@@ -102,7 +116,7 @@ func reloading(reloads <-chan os.Signal, reload func(), run func() error) error 
 func runAscend(ctx context.Context, arguments []string, env func(string) (string, bool), reloads <-chan os.Signal) error {
 	client, err := newClient("")
 	if err != nil {
-		return err
+		return config.Wrong(err)
 	}
 	programs := chips.Programs{}
 	made := ascend.New(ascend.Options{Arguments: arguments, Env: env, Client: client, Library: npusmi.New(programs), Exec: programs})

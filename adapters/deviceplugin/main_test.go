@@ -24,8 +24,10 @@ func TestArguments(t *testing.T) {
 		"--device-id-strategy=bogus":    {2, "expected uuid or index"},
 		"--vendor=amd":                  {2, "expected nvidia or ascend"},
 		"--kubeconfig=/nowhere/config":  {2, `--kubeconfig "/nowhere/config"`},
-		"--vendor ascend":               {1, "--kubeconfig"},
-		"--vendor=ascend --config_file": {1, "--kubeconfig"},
+		"--vendor ascend":               {2, "--kubeconfig"},
+		"--vendor=ascend --config_file": {2, "flag needs an argument"},
+		"--vendor=ascend --help":        {0, "--config_file"},
+		"--vendor=ascend --bogus":       {2, "unknown flag: --bogus"},
 	} {
 		out, complaints := bytes.Buffer{}, bytes.Buffer{}
 		code := run(context.Background(), strings.Fields(line), env, nil, &out, &complaints)

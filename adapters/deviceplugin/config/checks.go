@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"net"
 	"path"
 	"strings"
 
@@ -48,6 +49,21 @@ func checkScaling(field string, value float64, ofCores bool) error {
 	}
 	if math.IsNaN(value) || value <= 0 || value < least || value > scalingMax {
 		return fmt.Errorf("%s %s: expected a number %s and at most %d", field, number(value), text, scalingMax)
+	}
+	return nil
+}
+
+// checkListen: a port of this machine, perhaps at one address.
+func checkListen(value string) error {
+	if value == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(value)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("--metrics-listen %q: expected an address and a port, as :9394", value)
 	}
 	return nil
 }

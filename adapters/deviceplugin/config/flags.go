@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/klog/v2"
 )
 
@@ -252,6 +253,12 @@ func (r *reader) finish() (Flags, error) {
 			return Flags{}, fmt.Errorf("--scheduler %q: expected volcano, hami, or both joined by a comma", r.schedulers)
 		}
 	}
+	if wrong := validation.IsDNS1123Subdomain(f.Node); f.Node != "" && len(wrong) > 0 {
+		return Flags{}, fmt.Errorf("--node-name (NODE_NAME) %q: expected the name of a node: %s", f.Node, wrong[0])
+	}
+	if err := checkListen(f.MetricsListen); err != nil {
+		return Flags{}, err
+	}
 	if f.Schedulers.HAMi {
 		if err := checkResource("--hami-resource-name", f.HAMiResource); err != nil {
 			return Flags{}, err
@@ -284,7 +291,8 @@ func (f *Flags) check() error {
 	for _, path := range []struct {
 		name  string
 		value *string
-	}{{"--hook-path (HOOK_PATH)", &f.HookPath}, {"--driver-root", &f.DriverRoot}, {"--mps-root", &f.MPSRoot}, {"--dev-root", &f.DevRoot}} {
+	}{{"--hook-path (HOOK_PATH)", &f.HookPath}, {"--driver-root", &f.DriverRoot}, {"--mps-root", &f.MPSRoot}, {"--dev-root", &f.DevRoot},
+		{"--kubelet-socket", &f.KubeletSocket}, {"--state-file", &f.StateFile}, {"--container-cache-root", &f.CacheRoot}} {
 		if err := cleanPath(path.name, path.value); err != nil {
 			return err
 		}

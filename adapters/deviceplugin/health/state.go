@@ -3,10 +3,13 @@ package health
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"vgpualloc.example/adapters/deviceplugin/config"
 )
 
 // state is what is kept over restarts of the plugin: cards on which an Xid was reported.
@@ -28,7 +31,7 @@ func (m *Monitor) load() {
 	if m.options.StateFile == "" {
 		return
 	}
-	text, err := os.ReadFile(m.options.StateFile)
+	text, err := config.ReadFile(m.options.StateFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -67,6 +70,11 @@ func (m *Monitor) save() {
 }
 
 func write(path string, kept state) error {
+	for _, file := range []string{path, path + ".new"} {
+		if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is no plain file (%s): it stays as it is", file, info.Mode())
+		}
+	}
 	if len(kept.Cards) == 0 {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

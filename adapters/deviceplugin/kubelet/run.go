@@ -107,6 +107,9 @@ func isSame(before, now fs.FileInfo) bool {
 
 // serveOnce serves on one socket until that must be done anew.
 func (s *Server) serveOnce(ctx context.Context, notices <-chan fsnotify.Event) error {
+	if info, err := os.Lstat(s.Socket()); err == nil && info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s is no socket (%s): expected a socket or nothing, it stays as it is", s.Socket(), info.Mode())
+	}
 	if err := os.Remove(s.Socket()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -3,6 +3,7 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -140,24 +141,39 @@ var prefixes = map[kind]string{ofCount: "-", ofMemory: "-memory-", ofCores: "-co
 func (i *inventory) devices(of kind, isHealthy func(uuid string) bool) []*pluginapi.Device {
 	list := []*pluginapi.Device{}
 	for _, card := range i.registered(isHealthy) {
-		count := int64(card.SplitCount)
-		switch of {
-		case ofMemory:
-			count = card.Units()
-		case ofCores:
-			count = int64(card.Cores())
-		}
 		health := pluginapi.Healthy
 		if !card.Healthy {
 			health = pluginapi.Unhealthy
 		}
-		devices := make([]pluginapi.Device, count)
+		devices := make([]pluginapi.Device, countOf(&card, of))
 		for j := range devices {
 			devices[j].ID, devices[j].Health = card.UUID+prefixes[of]+strconv.Itoa(j), health
 			list = append(list, &devices[j])
 		}
 	}
 	return list
+}
+
+// countOf is how many devices of a kind stand for a card.
+func countOf(card *register.Card, of kind) int64 {
+	switch of {
+	case ofMemory:
+		return card.Units()
+	case ofCores:
+		return int64(card.Cores())
+	}
+	return int64(card.SplitCount)
+}
+
+// advice names the setting that shortens the list.
+func advice(of kind, factor int64) string {
+	switch of {
+	case ofMemory:
+		return fmt.Sprintf("set gpuMemoryFactor to at least %d", factor)
+	case ofCores:
+		return "set a smaller deviceCoreScaling"
+	}
+	return "set a smaller deviceSplitCount"
 }
 
 // What the kubelet receives at most, and from how many devices on upstream warns.
@@ -170,22 +186,27 @@ const (
 var errTooLong = errors.New("the list of devices is too long for the kubelet")
 
 // checkLength refuses a list that the kubelet would drop, and warns of one that is near it.
-func (i *inventory) checkLength(resource string, devices []*pluginapi.Device) error {
-	count := int64(len(devices))
+func (i *inventory) checkLength(resource string, of kind) error {
+	count, factor := int64(0), int64(1)
+	for _, card := range i.registered(func(string) bool { return true }) {
+		count += min(countOf(&card, of), math.MaxInt32)
+		factor = max(factor, int64(card.MemoryFactor))
+	}
 	if count <= devicesMax {
 		return nil
 	}
-	factor := int64(1)
-	for _, card := range i.cards {
-		factor = max(factor, int64(card.conf.MemoryFactor))
-	}
 	needed := (factor*count + devicesMax - 1) / devicesMax
+	if count > messageMax/8 { // a device is longer: such a list is not even made
+		return fmt.Errorf("%s: %d devices are too many for the kubelet, expected at most about %d: %w; %s", resource, count, devicesMax,
+			errTooLong, advice(of, needed))
+	}
+	devices := i.devices(of, func(string) bool { return true })
 	size := proto.Size(&pluginapi.ListAndWatchResponse{Devices: devices})
 	if size > messageMax {
-		return fmt.Errorf("%s: %d devices are a message of %d bytes, expected at most %d: %w; set gpuMemoryFactor to at least %d "+
-			"(deviceSplitCount and deviceCoreScaling count too)", resource, count, size, messageMax, errTooLong, needed)
+		return fmt.Errorf("%s: %d devices are a message of %d bytes, expected at most %d: %w; %s", resource, count, size, messageMax,
+			errTooLong, advice(of, needed))
 	}
 	klog.InfoS("A list of devices is nearly too long for the kubelet", "resource", resource, "devices", count,
-		"gpuMemoryFactorAtLeast", needed)
+		"advice", advice(of, needed))
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -26,31 +25,32 @@ type sources struct {
 }
 
 func (s *sources) build() (*config.Config, error) {
-	return config.Build(s.flags, []byte(s.device.Data[config.DeviceConfigKey]), s.nodeFile)
+	built, err := config.Build(s.flags, []byte(s.device.Data[config.DeviceConfigKey]), s.nodeFile)
+	return built, config.Wrong(err)
 }
 
 // load reads all sources. It waits for an API server that cannot be reached; anything else that is wrong is an error.
 func (p *Plugin) load(ctx context.Context) (*sources, error) {
 	read := &sources{flags: p.flags}
 	if path := p.flags.ConfigFile; path != "" {
-		text, err := os.ReadFile(p.options.Root + path)
+		text, err := config.ReadFile(p.options.Root + path)
 		if err != nil {
-			return nil, fmt.Errorf("--config-file: %w", err)
+			return nil, config.Wrong(fmt.Errorf("--config-file: %w", err))
 		}
 		if read.flags, err = p.flags.WithConfigFile(text); err != nil {
-			return nil, err
+			return nil, config.Wrong(err)
 		}
 	}
 	var err error
 	if read.device, err = p.deviceConfig(ctx); err != nil {
 		return nil, err
 	}
-	read.nodeFile, err = os.ReadFile(p.options.Root + p.flags.NodeFile)
+	read.nodeFile, err = config.ReadFile(p.options.Root + p.flags.NodeFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		read.nodeFile = nil
 	case err != nil:
-		return nil, fmt.Errorf("--node-config-file: %w", err)
+		return nil, config.Wrong(fmt.Errorf("--node-config-file: %w", err))
 	case read.nodeFile == nil:
 		read.nodeFile = []byte{}
 	}
@@ -72,8 +72,8 @@ func (p *Plugin) deviceConfig(ctx context.Context) (*v1.ConfigMap, error) {
 			return nil, fmt.Errorf("ConfigMap %s cannot be read: %w", config.DeviceConfigName, err)
 		}
 		if err == nil {
-			return nil, fmt.Errorf("ConfigMap %s with key %s: expected it in namespace %s, it is in none", config.DeviceConfigName,
-				config.DeviceConfigKey, strings.Join(config.DeviceConfigNamespaces, " or "))
+			return nil, config.Wrong(fmt.Errorf("ConfigMap %s with key %s: expected it in namespace %s, it is in none", config.DeviceConfigName,
+				config.DeviceConfigKey, strings.Join(config.DeviceConfigNamespaces, " or ")))
 		}
 		if !isReported {
 			klog.ErrorS(err, "The ConfigMap with the devices' configuration cannot be read yet; trying again")

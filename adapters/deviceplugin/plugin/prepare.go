@@ -44,7 +44,7 @@ func (p *Plugin) prepare(ctx context.Context) (*prepared, error) {
 	}
 	made := &prepared{conf: conf, offers: offersOf(conf)}
 	if made.inventory, err = newInventory(p.options.Root, conf, gpus); err != nil {
-		return nil, err
+		return nil, config.Wrong(err)
 	}
 	if len(conf.Geometries) == 0 && made.inventory.needsGeometries() {
 		if err := p.writeGeometries(ctx, read.device); err != nil {
@@ -63,9 +63,8 @@ func (p *Plugin) prepare(ctx context.Context) (*prepared, error) {
 		p.event(v1.EventTypeWarning, "DevicePluginConfiguration", strings.Join(made.conf.Warnings, "; "))
 	}
 	for _, offer := range made.offers {
-		devices := made.inventory.devices(offer.of, func(string) bool { return true })
-		if err := made.inventory.checkLength(offer.resource, devices); err != nil {
-			return nil, err
+		if err := made.inventory.checkLength(offer.resource, offer.of); err != nil {
+			return nil, config.Wrong(err)
 		}
 	}
 	return made, nil
