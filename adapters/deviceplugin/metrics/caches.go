@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -198,6 +199,9 @@ func (m *Metrics) Run(ctx context.Context) {
 	}
 }
 
+// isUID is what Kubernetes names a pod by: a UUID or, for one from a file, a hash. A folder of another name is somebody else's.
+var isUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^[0-9a-f]{32}$`)
+
 // removeFolders removes the folders of pods that this node does not have, if they have not changed for some time. As long as not all
 // pods are known it removes none.
 func (m *Metrics) removeFolders() error {
@@ -216,7 +220,7 @@ func (m *Metrics) removeFolders() error {
 	for _, folder := range folders {
 		uid, _, isContainers := strings.Cut(folder.Name(), "_")
 		info, infoErr := folder.Info()
-		if !isContainers || there[uid] || infoErr != nil || !folder.IsDir() || m.options.Now().Sub(info.ModTime()) < folderAgeLeft {
+		if !isContainers || !isUID.MatchString(uid) || there[uid] || infoErr != nil || !folder.IsDir() || m.options.Now().Sub(info.ModTime()) < folderAgeLeft {
 			continue
 		}
 		err = errors.Join(err, os.RemoveAll(filepath.Join(m.options.CacheRoot, folder.Name())))

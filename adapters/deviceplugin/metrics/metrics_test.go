@@ -269,11 +269,12 @@ func TestAFileThatAProgramHasSpoiltIsLeftOut(t *testing.T) {
 
 func TestFoldersOfPodsThatAreGoneAreRemoved(t *testing.T) {
 	m, _, root := newOfTest(t)
-	for _, name := range []string{"uid-1_main", "uid-2_main", "uid-3_main", "else"} {
+	const gone = "00000000-0000-0000-0000-000000000002_main"
+	for _, name := range []string{"uid-1_main", gone, "00000000-0000-0000-0000-000000000003_main", "my_folder", "else"} {
 		folder := filepath.Join(root, "containers", name)
 		write(t, filepath.Join(folder, "x.cache"), "")
 		changed := time.Unix(1000, 0)
-		if name == "uid-3_main" {
+		if strings.HasPrefix(name, "00000000-0000-0000-0000-000000000003") {
 			changed = time.Unix(1990, 0)
 		}
 		if err := os.Chtimes(folder, changed, changed); err != nil {
@@ -285,7 +286,7 @@ func TestFoldersOfPodsThatAreGoneAreRemoved(t *testing.T) {
 	if err := m.removeFolders(); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := os.ReadDir(m.options.CacheRoot); len(left) != 4 {
+	if left, _ := os.ReadDir(m.options.CacheRoot); len(left) != 5 {
 		t.Errorf("without knowing the pods folders were removed: %v are left", left)
 	}
 	m.options.Pods = pods
@@ -299,7 +300,7 @@ func TestFoldersOfPodsThatAreGoneAreRemoved(t *testing.T) {
 	for i := range left {
 		left[i] = filepath.Base(left[i])
 	}
-	if strings.Join(left, " ") != "else uid-1_main uid-3_main" {
+	if strings.Join(left, " ") != "00000000-0000-0000-0000-000000000003_main else my_folder uid-1_main" {
 		t.Errorf("left are %v", left)
 	}
 }
