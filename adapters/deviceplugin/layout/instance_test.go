@@ -276,12 +276,21 @@ func TestAnInstanceThatBecomesBusyStopsTheChange(t *testing.T) {
 
 func TestAPodThatWaitsForWhatCannotBeTakesNothing(t *testing.T) {
 	n := newNode(t, newMemory(a100), false)
-	n.put("w", Waiting, "GPU-0[unknownprofile-0]")
-	if _, err := n.instance(0, "unknownprofile", 0); err == nil {
-		t.Error("a profile that the model has not was made")
+	target, err := n.executor.take(background, "GPU-0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if status := n.executor.Status("GPU-0"); status.Service != InService {
-		t.Errorf("the GPU is %v: %s", status.Service, status.Reason)
+	defer n.executor.leave(target, nil)
+	seen, err := n.executor.look(target)
+	if err != nil {
+		t.Fatal(err)
 	}
-	n.want(0, "group2", 3, migUUID("GPU-0", 19, 6))
+	seen.holdings = []holding{{pod: "team/w", profile: "5g.60gb", group: "unknownprofile", claim: Waiting}}
+	if used, err := n.executor.usage(target, seen, nil); err != nil || len(used.by) > 0 {
+		t.Errorf("%v, %v: expected that nothing is in use", used, err)
+	}
+	seen.holdings[0].claim = Answered
+	if _, err := n.executor.usage(target, seen, nil); err == nil {
+		t.Error("a container that was answered with a profile that the model has not is no disagreement")
+	}
 }
