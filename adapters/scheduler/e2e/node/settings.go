@@ -68,6 +68,7 @@ topologyManagerPolicy: none
 maxPods: 250
 containerLogMaxSize: 10Mi
 volumeStatsAggPeriod: 0s
+volumePluginDir: /var/lib/kubelet/volume-plugins
 serializeImagePulls: false
 `
 
