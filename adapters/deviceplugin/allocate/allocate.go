@@ -118,6 +118,9 @@ func (a *Allocator) Allocate(ctx context.Context, resource string, ids []string)
 // claim takes the container that a call is for. Right after a binding the cache may not have the pod: unless one waits for exactly
 // the cards of the ids, the API server is asked before another one is chosen.
 func (a *Allocator) claim(ctx context.Context, resource string, ids []string) (*claim, error) {
+	if claim := a.pods.redeem(resource, ids); claim != nil {
+		return claim, nil
+	}
 	may := a.preparing(ctx, resource)
 	isKnown := may != nil
 	if !isKnown && a.Assigned != nil && a.pods.isAmbiguous(resource, ids) {

@@ -15,10 +15,12 @@ import (
 // kubeletOf serves these pods as a kubelet does: names of pods, and "name+" of one whose container c0 has devices.
 type kubeletOf struct {
 	podresources.UnimplementedPodResourcesListerServer
-	pods []string
+	pods  []string
+	calls int
 }
 
 func (k *kubeletOf) List(context.Context, *podresources.ListPodResourcesRequest) (*podresources.ListPodResourcesResponse, error) {
+	k.calls++
 	result := &podresources.ListPodResourcesResponse{}
 	for _, name := range k.pods {
 		container := &podresources.ContainerResources{Name: "c0"}
@@ -82,6 +84,31 @@ func TestTheKubeletSaysWhichPodItPrepares(t *testing.T) {
 	kubelet.pods = []string{"late", "a+"}
 	r.api.Put(pod("late", one(uuidC), 9))
 	r.expectServed("uid-late_c0", uuidA+"-0") // of which the cache of pods may not know yet
+}
+
+func TestTheKubeletIsAskedOnceForAContainer(t *testing.T) {
+	r := newRig(t)
+	kubelet := &kubeletOf{pods: []string{"b"}}
+	r.Preparing = KubeletPods(serveKubelet(t, kubelet))
+	for _, name := range []string{"a", "b", "c"} {
+		r.api.Put(pod(name, one(uuidA), 1))
+	}
+	r.follow()
+	available := []string{uuidA + "-0", uuidA + "-1"}
+	ids := r.Prefer(r.ctx, number, available, nil, 1)
+	r.expectServed("uid-b_c0", ids...)
+	if kubelet.calls != 1 {
+		t.Errorf("the kubelet was asked %d times, expected once", kubelet.calls)
+	}
+	// What was preferred says nothing of a call with other ids, nor of a second call.
+	kubelet.pods = []string{"b+", "a"}
+	if ids = r.Prefer(r.ctx, number, available, nil, 1); len(ids) != 1 {
+		t.Fatalf("preferred are %v, expected one", ids)
+	}
+	kubelet.pods = []string{"b+", "c"} // a has been refused
+	r.expectServed("uid-c_c0", uuidB+"-0")
+	kubelet.pods = []string{"b+", "c+", "a"}
+	r.expectServed("uid-a_c0", ids...)
 }
 
 func TestWithoutTheKubeletsSocketPodsAreToldApartByIdsAndOrder(t *testing.T) {

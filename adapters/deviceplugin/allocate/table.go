@@ -22,6 +22,7 @@ type table struct {
 	// isFollowed: all pods that were there at the start are known.
 	isFollowed bool
 	states     map[types.UID]*podState // of all pods of the node
+	promised   *promise                // the last; nil: none
 }
 
 // podState is what is known of a pod.
@@ -183,9 +184,14 @@ func (t *table) take(resource string, ids []string, may eligible, isExact bool) 
 	if best == nil || isExact && next.cards != cardsOfIDs(ids) {
 		return nil
 	}
-	best.claimed[next.key()] = true
+	return t.claim(best, next)
+}
+
+// claim notes that a call is at a container; the lock is held.
+func (t *table) claim(state *podState, next *target) *claim {
+	state.claimed[next.key()] = true
 	t.taken++
-	return &claim{candidate: best.waiting, target: *next}
+	return &claim{candidate: state.waiting, target: *next}
 }
 
 // choose is take without the claim; the lock is held.
