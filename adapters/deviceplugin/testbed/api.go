@@ -147,12 +147,12 @@ func (a *API) Events() []corev1.Event { return list[corev1.Event](a, "v1", "Even
 func (a *API) Pods() []corev1.Pod { return list[corev1.Pod](a, "v1", "Pod") }
 
 func get[T any](a *API, apiVersion, kind, namespace, name string) *T {
-	found, ok := a.store.get(resourceOfKind(apiVersion, kind), namespace+"/"+name)
+	match, ok := a.store.get(resourceOfKind(apiVersion, kind), namespace+"/"+name)
 	if !ok {
 		return nil
 	}
 	result := new(T)
-	toTyped(found, result)
+	toTyped(match, result)
 	return result
 }
 

@@ -61,14 +61,14 @@ func TestPatchesMergeAndCheckWhoseTheyAre(t *testing.T) {
 	if err := patch(types.MergePatchType, `{"metadata":{"uid":"uid-1","annotations":{"x":null}}}`); err != nil {
 		t.Fatal(err)
 	}
-	if found := api.Pod("a", "1"); len(found.Annotations) != 1 || found.Annotations["y"] != "2" || found.Spec.NodeName != "node-a" {
-		t.Errorf("annotations are %v: expected y alone", found.Annotations)
+	if match := api.Pod("a", "1"); len(match.Annotations) != 1 || match.Annotations["y"] != "2" || match.Spec.NodeName != "node-a" {
+		t.Errorf("annotations are %v: expected y alone", match.Annotations)
 	}
 	if err := patch(types.StrategicMergePatchType, `{"spec":{"containers":[{"name":"other"}]}}`); err != nil {
 		t.Fatal(err)
 	}
-	if found := api.Pod("a", "1"); len(found.Spec.Containers) != 2 {
-		t.Errorf("%d containers: a strategic merge adds one by its name", len(found.Spec.Containers))
+	if match := api.Pod("a", "1"); len(match.Spec.Containers) != 2 {
+		t.Errorf("%d containers: a strategic merge adds one by its name", len(match.Spec.Containers))
 	}
 	if err := patch(types.MergePatchType, `{"metadata":{"uid":"another"}}`); !apierrors.IsConflict(err) {
 		t.Errorf("%v: expected a conflict for another pod's uid", err)

@@ -263,7 +263,7 @@ func (k *Kubelet) Wait(ctx context.Context, holds func() bool) error {
 		select {
 		case <-news:
 		case <-ctx.Done():
-			return fmt.Errorf("the kubelet's stub waits in vain: %w", ctx.Err())
+			return fmt.Errorf("what the kubelet's stub waits for did not come: %w", ctx.Err())
 		}
 	}
 }

@@ -26,11 +26,11 @@ func (a *API) serve(of *resource, request Request, r *http.Request) (int, any) {
 			"metadata": map[string]any{"resourceVersion": strconv.FormatUint(version, 10)}, "items": objects,
 		}
 	case http.MethodGet:
-		found, ok := a.store.get(of, key)
+		match, ok := a.store.get(of, key)
 		if !ok {
 			return notFound(of, request)
 		}
-		return http.StatusOK, found
+		return http.StatusOK, match
 	}
 	a.store.mu.Lock()
 	defer a.store.mu.Unlock()

@@ -112,18 +112,18 @@ func (o *Output) Words(predicted *Output) string {
 		return fmt.Sprintf("warning: recorded %q, upstream writes %q", o.Warning, predicted.Warning)
 	}
 	for i := range min(len(o.Steps), len(predicted.Steps)) {
-		if known, said := numbers(o.Steps[i].Mig), numbers(predicted.Steps[i].Mig); known != said {
-			return fmt.Sprintf("steps[%d].mig: recorded %s, upstream has %s", i, known, said)
+		if known, expected := numbers(o.Steps[i].Mig), numbers(predicted.Steps[i].Mig); known != expected {
+			return fmt.Sprintf("steps[%d].mig: recorded %s, upstream has %s", i, known, expected)
 		}
-		recorded, said := o.Steps[i].Error, predicted.Steps[i].Error
-		if recorded == nil || said == nil || said.Message == "" {
+		recorded, expected := o.Steps[i].Error, predicted.Steps[i].Error
+		if recorded == nil || expected == nil || expected.Message == "" {
 			continue
 		}
-		beginning, isBeginning := strings.CutSuffix(said.Message, "…")
-		if isBeginning && strings.HasPrefix(recorded.Message, beginning) || recorded.Message == said.Message {
+		beginning, isBeginning := strings.CutSuffix(expected.Message, "…")
+		if isBeginning && strings.HasPrefix(recorded.Message, beginning) || recorded.Message == expected.Message {
 			continue
 		}
-		return fmt.Sprintf("steps[%d].error.message: recorded %q, upstream says %q", i, recorded.Message, said.Message)
+		return fmt.Sprintf("steps[%d].error.message: recorded %q, upstream says %q", i, recorded.Message, expected.Message)
 	}
 	return ""
 }

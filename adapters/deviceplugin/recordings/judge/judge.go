@@ -45,8 +45,8 @@ func Of(c *cases.Case, ours *cases.Output, failure error) Verdict {
 			return Verdict{ID: result.ID, Place: result.Place, Complaint: complaint}
 		}
 		equal, complaint := compared.with(recorded.Fields(loose))
-		if said := recorded.Words(&upstream.Output); said != "" {
-			equal, complaint = false, said
+		if expected := recorded.Words(&upstream.Output); expected != "" {
+			equal, complaint = false, expected
 		}
 		if equal || i == 0 || complaint == "" && result.Complaint != "" {
 			result.Equal, result.Complaint = equal, complaint

@@ -75,9 +75,9 @@ func newHardware(in *cases.Input) *hardware {
 	for _, gpu := range in.GPUs {
 		h.enabled = append(h.enabled, gpu.MigEnabled)
 	}
-	for _, made := range in.MigInstances {
-		if k := h.kindByID(made.GPU, made.ProfileID); k != nil {
-			h.instances = append(h.instances, instance{made.GPU, made.GI, k, made.Start, made.Busy, true})
+	for _, unit := range in.MigInstances {
+		if k := h.kindByID(unit.GPU, unit.ProfileID); k != nil {
+			h.instances = append(h.instances, instance{unit.GPU, unit.GI, k, unit.Start, unit.Busy, true})
 		}
 	}
 	h.calls = map[string]int{}
@@ -138,8 +138,8 @@ func (h *hardware) setBusy(gpu, slot int) {
 // counts are the instances of a card by name of profile.
 func (h *hardware) counts(gpu int) map[string]int {
 	result := map[string]int{}
-	for _, made := range h.of(gpu) {
-		result[made.kind.names[h.gpus[gpu].MigTable]]++
+	for _, unit := range h.of(gpu) {
+		result[unit.kind.names[h.gpus[gpu].MigTable]]++
 	}
 	return result
 }
@@ -180,10 +180,10 @@ func (h *hardware) create(gpu int, k *kind) bool {
 	for numbers[gi] {
 		gi++
 	}
-	made := instance{gpu: gpu, gi: gi, kind: k, start: k.starts[at]}
-	made.withCompute = !h.fails("nvmlGpuInstanceCreateComputeInstance")
-	h.instances = append(h.instances, made)
-	return made.withCompute
+	unit := instance{gpu: gpu, gi: gi, kind: k, start: k.starts[at]}
+	unit.withCompute = !h.fails("nvmlGpuInstanceCreateComputeInstance")
+	h.instances = append(h.instances, unit)
+	return unit.withCompute
 }
 
 // clear destroys the instances of a card by kind and number, up to the first one that cannot be.
@@ -191,11 +191,11 @@ func (h *hardware) clear(gpu int) bool {
 	of := h.of(gpu)
 	sort.SliceStable(of, func(i, j int) bool { return of[i].kind.order < of[j].kind.order })
 	numbers := make([]uint32, len(of))
-	for i, made := range of {
-		numbers[i] = made.gi
+	for i, unit := range of {
+		numbers[i] = unit.gi
 	}
 	for _, gi := range numbers {
-		at := slices.IndexFunc(h.instances, func(made instance) bool { return made.gpu == gpu && made.gi == gi })
+		at := slices.IndexFunc(h.instances, func(unit instance) bool { return unit.gpu == gpu && unit.gi == gi })
 		if h.instances[at].withCompute {
 			if h.instances[at].busy || h.fails("nvmlComputeInstanceDestroy") {
 				return false
@@ -212,7 +212,7 @@ func (h *hardware) clear(gpu int) bool {
 
 // handle is the MIG device with an index of a card.
 func (h *hardware) handle(gpu, index int) *instance {
-	of := slices.DeleteFunc(h.of(gpu), func(made *instance) bool { return !made.withCompute })
+	of := slices.DeleteFunc(h.of(gpu), func(unit *instance) bool { return !unit.withCompute })
 	if h.reverse {
 		slices.Reverse(of)
 	}
@@ -231,8 +231,8 @@ func (i *instance) name() string {
 func (h *hardware) state() string {
 	var rows []string
 	for gpu := range h.gpus {
-		for _, made := range h.of(gpu) {
-			rows = append(rows, fmt.Sprintf("%d %d at %d+%d busy %v;", gpu, made.kind.id, made.start, made.kind.size, made.busy))
+		for _, unit := range h.of(gpu) {
+			rows = append(rows, fmt.Sprintf("%d %d at %d+%d busy %v;", gpu, unit.kind.id, unit.start, unit.kind.size, unit.busy))
 		}
 	}
 	return strings.Join(rows, " ")
@@ -246,16 +246,16 @@ func (h *hardware) show(s *step, op string) {
 	}
 	h.shown = state
 	for gpu := range h.gpus {
-		for _, made := range h.of(gpu) {
+		for _, unit := range h.of(gpu) {
 			busy := 0.0
-			if made.busy {
+			if unit.busy {
 				busy = 1
 			}
-			uuid := made.name()
-			if !made.withCompute {
+			uuid := unit.name()
+			if !unit.withCompute {
 				uuid = ""
 			}
-			s.out.Mig = append(s.out.Mig, []any{float64(gpu), float64(made.gi), float64(made.kind.id), float64(made.start), float64(made.kind.size), busy, uuid})
+			s.out.Mig = append(s.out.Mig, []any{float64(gpu), float64(unit.gi), float64(unit.kind.id), float64(unit.start), float64(unit.kind.size), busy, uuid})
 		}
 	}
 }

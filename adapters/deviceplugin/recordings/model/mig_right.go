@@ -41,13 +41,13 @@ func (m *machine) migRight(p *pod, container *cases.Container, texts []string) (
 		}
 		return nil, 25
 	}
-	given := givenIn(&out)
-	if len(given) != len(unique(texts)) && len(given) != len(texts) {
+	places := givenIn(&out)
+	if len(places) != len(unique(texts)) && len(places) != len(texts) {
 		return []string{fmt.Sprintf("%d instances", len(texts))}, 0
 	}
 	result := make([]string, len(texts))
 	for i, text := range texts {
-		at, reason := m.wrongInstance(p, text, given[min(i, len(given)-1)], before)
+		at, reason := m.wrongInstance(p, text, places[min(i, len(places)-1)], before)
 		if reason != "" {
 			result[i] = "an instance that is " + reason
 			continue
@@ -145,16 +145,16 @@ func (m *machine) adopt(out *cases.StepOutput) {
 // held are the instances of a card that something runs on, or that a container has that is still there.
 func (m *machine) held(gpu int, of []instance) []instance {
 	var result []instance
-	for _, made := range of {
-		if made.gpu == gpu && (made.busy || m.isHeld(made)) {
-			result = append(result, made)
+	for _, unit := range of {
+		if unit.gpu == gpu && (unit.busy || m.isHeld(unit)) {
+			result = append(result, unit)
 		}
 	}
 	return result
 }
 
-func (m *machine) isHeld(made instance) bool {
-	return slices.ContainsFunc(m.vgpu.holders, func(h holder) bool { return samePlace(h.at, made) && m.isThere(h.pod) })
+func (m *machine) isHeld(unit instance) bool {
+	return slices.ContainsFunc(m.vgpu.holders, func(h holder) bool { return samePlace(h.at, unit) && m.isThere(h.pod) })
 }
 
 // isThere says whether a pod is there and has not failed.
@@ -167,7 +167,7 @@ func samePlace(a, b instance) bool {
 }
 
 // wrongInstance is what is wrong with an instance that a container was given for a reference.
-func (m *machine) wrongInstance(p *pod, text, given string, before []instance) (instance, string) {
+func (m *machine) wrongInstance(p *pod, text, place string, before []instance) (instance, string) {
 	ref := readReference(text)
 	index := m.cardIndex(ref.uuid)
 	position := ref.position
@@ -179,21 +179,21 @@ func (m *machine) wrongInstance(p *pod, text, given string, before []instance) (
 		}
 		position -= part.Count
 	}
-	for _, made := range m.vgpu.hardware.instances {
-		if made.name() != given {
+	for _, unit := range m.vgpu.hardware.instances {
+		if unit.name() != place {
 			continue
 		}
 		switch {
-		case made.gpu != index:
-			return made, "on card " + fmt.Sprint(index)
-		case made.kind != m.vgpu.hardware.kindByName(index, wanted):
-			return made, "of profile " + wanted
+		case unit.gpu != index:
+			return unit, "on card " + fmt.Sprint(index)
+		case unit.kind != m.vgpu.hardware.kindByName(index, wanted):
+			return unit, "of profile " + wanted
 		case slices.ContainsFunc(m.vgpu.holders, func(h holder) bool {
-			return samePlace(h.at, made) && h.pod != p.UID && m.isThere(h.pod) && !m.hasReference(h.pod, text)
+			return samePlace(h.at, unit) && h.pod != p.UID && m.isThere(h.pod) && !m.hasReference(h.pod, text)
 		}):
-			return made, "free"
+			return unit, "free"
 		}
-		return made, ""
+		return unit, ""
 	}
 	return instance{}, "there"
 }
@@ -210,13 +210,13 @@ func (m *machine) wrongLayout(texts []string, before []instance) string {
 	after := m.vgpu.hardware.instances
 	for gpu := range m.in.GPUs {
 		isConcerned := slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(text, m.in.GPUs[gpu].UUID) })
-		kept := before
+		required := before
 		if isConcerned {
-			kept = m.held(gpu, before)
+			required = m.held(gpu, before)
 		}
-		for _, made := range kept {
-			if made.gpu == gpu && !slices.ContainsFunc(after, func(other instance) bool { return samePlace(made, other) }) {
-				return "keeps " + made.name()
+		for _, unit := range required {
+			if unit.gpu == gpu && !slices.ContainsFunc(after, func(other instance) bool { return samePlace(unit, other) }) {
+				return "keeps " + unit.name()
 			}
 		}
 		if !isConcerned && countOn(gpu, before) != countOn(gpu, after) {
@@ -228,8 +228,8 @@ func (m *machine) wrongLayout(texts []string, before []instance) string {
 
 func countOn(gpu int, of []instance) int {
 	result := 0
-	for _, made := range of {
-		if made.gpu == gpu {
+	for _, unit := range of {
+		if unit.gpu == gpu {
 			result++
 		}
 	}
@@ -240,9 +240,9 @@ func countOn(gpu int, of []instance) int {
 // and the hardware does not fail.
 func (m *machine) wrongRefusal(texts []string, before []instance, enabled []bool) string {
 	for gpu := range m.in.GPUs {
-		for _, made := range m.held(gpu, before) {
-			if !slices.ContainsFunc(m.vgpu.hardware.instances, func(other instance) bool { return samePlace(made, other) }) {
-				return made.name() + " was in use"
+		for _, unit := range m.held(gpu, before) {
+			if !slices.ContainsFunc(m.vgpu.hardware.instances, func(other instance) bool { return samePlace(unit, other) }) {
+				return unit.name() + " was in use"
 			}
 		}
 	}
@@ -293,8 +293,8 @@ func (m *machine) canBeCut(gpu int, group []profile, before []instance) bool {
 		missing[known] += part.Count
 	}
 	fixed := m.held(gpu, before)
-	for _, made := range fixed {
-		if missing[made.kind]--; missing[made.kind] < 0 {
+	for _, unit := range fixed {
+		if missing[unit.kind]--; missing[unit.kind] < 0 {
 			return false
 		}
 	}
@@ -317,18 +317,18 @@ func (m *machine) fits(gpu int, placed []instance, wanted []*kind) bool {
 		limit = 4
 	}
 	compute := 0
-	for _, made := range placed {
-		compute += made.kind.compute
+	for _, unit := range placed {
+		compute += unit.kind.compute
 	}
 	if compute+wanted[0].compute > limit {
 		return false
 	}
 	for _, start := range wanted[0].starts {
-		made := instance{gpu: gpu, kind: wanted[0], start: start}
+		unit := instance{gpu: gpu, kind: wanted[0], start: start}
 		isFree := !slices.ContainsFunc(placed, func(other instance) bool {
-			return start < other.start+other.kind.size && other.start < start+made.kind.size
+			return start < other.start+other.kind.size && other.start < start+unit.kind.size
 		})
-		if isFree && m.fits(gpu, append(slices.Clone(placed), made), wanted[1:]) {
+		if isFree && m.fits(gpu, append(slices.Clone(placed), unit), wanted[1:]) {
 			return true
 		}
 	}

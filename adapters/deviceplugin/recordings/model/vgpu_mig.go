@@ -114,8 +114,8 @@ func (m *machine) migDevices(s *step, texts []string) ([]string, bool) {
 			}
 		}
 		name := ""
-		if found := m.vgpu.hardware.handle(index, ref.position); group != nil && found != nil && m.vgpu.hardware.enabled[index] {
-			name = found.name()
+		if match := m.vgpu.hardware.handle(index, ref.position); group != nil && match != nil && m.vgpu.hardware.enabled[index] {
+			name = match.name()
 		}
 		result = append(result, name)
 	}

@@ -15,12 +15,12 @@ type eventful struct {
 	hardware.Library
 	in *cases.Input
 
-	mu     sync.Mutex
-	ready  bool
-	tried  bool // somebody wanted to watch
-	sets   int
-	asked  int // how often a watch asked for more after its last event
-	wakeUp chan struct{}
+	mu        sync.Mutex
+	ready     bool
+	tried     bool // somebody wanted to watch
+	sets      int
+	requested int // how often a watch asked for more after its last event
+	wakeUp    chan struct{}
 }
 
 func newEventful(library hardware.Library, in *cases.Input) *eventful {
@@ -41,7 +41,7 @@ func (e *eventful) deliver() {
 func (e *eventful) isOver() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.tried && e.asked >= e.sets
+	return e.tried && e.requested >= e.sets
 }
 
 // Watch is that of the library, with the case's events.
@@ -88,7 +88,7 @@ func (w *eventWatch) Next(ctx context.Context, wait time.Duration) (hardware.Eve
 	if !w.over {
 		w.over = true
 		w.of.mu.Lock()
-		w.of.asked++
+		w.of.requested++
 		w.of.mu.Unlock()
 	}
 	return w.Watch.Next(ctx, wait)

@@ -166,7 +166,7 @@ func (r *rig) await(what string, holds func() bool) error {
 		case <-news:
 		case <-look.C:
 		case <-deadline.C:
-			return fmt.Errorf("waited %v in vain for %s; the plugin said %v", limit, what, r.events)
+			return fmt.Errorf("waited %v for %s; the plugin reported %v", limit, what, r.events)
 		}
 	}
 	return nil

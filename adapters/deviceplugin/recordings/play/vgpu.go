@@ -94,14 +94,14 @@ func (p *vgpuPlayer) prepare() error {
 			UUID: gpu.UUID, Name: gpu.Name, MemoryBytes: gpu.MemoryBytes, Minor: gpu.Minor, ComputeCapability: gpu.ComputeCapability,
 			PCIBus: gpu.PCIBus, MigCapable: gpu.MigCapable, MigEnabled: gpu.MigEnabled, MigTable: table,
 		})
-		for _, made := range migUUIDs(index, &gpu) {
-			p.instances[made.UUID] = place{index, made.GI}
-			state.MigUUIDs = append(state.MigUUIDs, made)
+		for _, unit := range migUUIDs(index, &gpu) {
+			p.instances[unit.UUID] = place{index, unit.GI}
+			state.MigUUIDs = append(state.MigUUIDs, unit)
 		}
 	}
-	for _, made := range in.MigInstances {
+	for _, unit := range in.MigInstances {
 		state.Instances = append(state.Instances, fake.Instance{
-			GPU: made.GPU, GI: made.GI, ProfileID: made.ProfileID, Start: made.Start, Size: made.Size, Busy: made.Busy,
+			GPU: unit.GPU, GI: unit.GI, ProfileID: unit.ProfileID, Start: unit.Start, Size: unit.Size, Busy: unit.Busy,
 		})
 	}
 	for _, fault := range in.NVMLFaults {
@@ -140,7 +140,7 @@ func (p *vgpuPlayer) start() error {
 	if slices.ContainsFunc(p.in.Steps, func(step cases.Step) bool { return step.Op == "wait_registration" }) {
 		register = 20 * time.Millisecond
 	}
-	made, err := vgpu.New(vgpu.Options{
+	unit, err := vgpu.New(vgpu.Options{
 		Arguments: p.in.Args,
 		Env: func(name string) (string, bool) {
 			byDefault := map[string]string{"NODE_NAME": p.in.NodeName, "HOOK_PATH": "/usr/local/vgpu"}[name]
@@ -166,7 +166,7 @@ func (p *vgpuPlayer) start() error {
 		p.noteEnd(err)
 		return nil
 	}
-	p.run(made)
+	p.run(unit)
 	return p.await("the first registration", func() bool { return p.seen("idle") > 0 || p.isServing() })
 }
 
@@ -385,14 +385,14 @@ func (p *vgpuPlayer) rows(out *cases.StepOutput) string {
 		return a.GPU < b.GPU || a.GPU == b.GPU && a.GI < b.GI
 	})
 	var text strings.Builder
-	for _, made := range state.Instances {
-		fmt.Fprintf(&text, "%d %d %d %d %v;", made.GPU, made.GI, made.ProfileID, made.Start, made.Busy)
+	for _, unit := range state.Instances {
+		fmt.Fprintf(&text, "%d %d %d %d %v;", unit.GPU, unit.GI, unit.ProfileID, unit.Start, unit.Busy)
 		busy := 0.0
-		if made.Busy {
+		if unit.Busy {
 			busy = 1
 		}
 		if out != nil {
-			out.Mig = append(out.Mig, []any{float64(made.GPU), float64(made.GI), float64(made.ProfileID), float64(made.Start), float64(made.Size), busy, ""})
+			out.Mig = append(out.Mig, []any{float64(unit.GPU), float64(unit.GI), float64(unit.ProfileID), float64(unit.Start), float64(unit.Size), busy, ""})
 		}
 	}
 	return text.String()
@@ -429,9 +429,9 @@ func (p *vgpuPlayer) where(uuid string) string {
 		return err.Error()
 	}
 	at, ok := p.instances[uuid]
-	for _, made := range state.Instances {
-		if ok && made.GPU == at.gpu && made.GI == at.gi {
-			return fmt.Sprintf("MIG(gpu %d, profile %d at %d)", made.GPU, made.ProfileID, made.Start)
+	for _, unit := range state.Instances {
+		if ok && unit.GPU == at.gpu && unit.GI == at.gi {
+			return fmt.Sprintf("MIG(gpu %d, profile %d at %d)", unit.GPU, unit.ProfileID, unit.Start)
 		}
 	}
 	return uuid + " (gone)"
