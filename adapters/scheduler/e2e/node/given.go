@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,10 +45,12 @@ type Given struct {
 // Given reads the log of a container of a pod of this node, as the kubelet keeps it.
 func (node *Node) Given(pod *corev1.Pod, container string) (Given, error) {
 	folder := filepath.Join(node.path("var-log/pods"), fmt.Sprintf("%s_%s_%s", pod.Namespace, pod.Name, pod.UID), container)
-	text, err := os.ReadFile(filepath.Join(folder, "0.log"))
-	if errors.Is(err, os.ErrNotExist) {
-		return Given{}, ErrNotYet
+	// A number for each start: a kubelet that is killed while it starts a container begins anew.
+	logs, err := filepath.Glob(filepath.Join(folder, "[0-9].log"))
+	if err != nil || len(logs) == 0 {
+		return Given{}, errors.Join(ErrNotYet, err)
 	}
+	text, err := os.ReadFile(slices.Max(logs))
 	if err != nil {
 		return Given{}, err
 	}
