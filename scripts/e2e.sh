@@ -156,12 +156,16 @@ if $is_real; then
     [ -f "$nvml" ] || wrong "--build '$build' has no lib/fake_nvml/libnvidia-ml.so.1, expected target fake_nvml to be built"
     mkdir -p "$programs"
     sources=$root/adapters/scheduler/e2e/node/container
-    compiler=(cc -std=gnu11 -O2 -Wall -Wextra -Werror)
-    "${compiler[@]}" -static "$sources/show.c" -o "$programs/show"
-    "${compiler[@]}" -static "$sources/pause.c" -o "$programs/pause"
-    "${compiler[@]}" "$sources/nvidia_smi.c" -o "$programs/nvidia-smi" "$nvml" -Wl,-rpath,/driver/lib
-    "${compiler[@]}" "$sources/cuda.c" -o "$programs/cuda"
-    "${compiler[@]}" -shared -fPIC "$sources/libvgpu.c" -o "$programs/libvgpu.so" -ldl
+    # in_container NAME ARGUMENTS: a program or library of the pods; another run may be using the one that is there.
+    in_container() {
+        cc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$programs/$1.new" "${@:2}"
+        mv "$programs/$1.new" "$programs/$1"
+    }
+    in_container show -static "$sources/show.c"
+    in_container pause -static "$sources/pause.c"
+    in_container nvidia-smi "$sources/nvidia_smi.c" "$nvml" -Wl,-rpath,/driver/lib
+    in_container cuda "$sources/cuda.c"
+    in_container libvgpu.so -shared -fPIC "$sources/libvgpu.c" -ldl
     flags+=(-kinds "hami-core,mig,mps" -kubelet "$work/bin/kubelet" -device-plugin "$work/bin/vgpualloc-device-plugin" -debs "$work/debs"
         -container-programs "$programs" -fake-nvml "$nvml" -keep-visible "$work")
 fi
