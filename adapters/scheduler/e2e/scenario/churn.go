@@ -21,7 +21,7 @@ type churnSummary struct {
 	Submitted  map[string]int `json:"submitted"` // by mode
 	Ran        int            `json:"ran"`       // pods of which what they were given was looked at
 	Looks      int            `json:"looks"`
-	Again      int            `json:"looked_again"` // as the kubelet had not said yet what it offers
+	Again      int            `json:"looked_again"`        // as the kubelet had not said yet what it offers
 	Containers int            `json:"containers_compared"` // at all looks together
 	Refused    map[string]int `json:"refused_by_nodes"`    // with a program of the node killed, or a card fallen ill
 	Killed     map[string]int `json:"killed"`
