@@ -171,7 +171,8 @@ func dress(unit Unit) Unit {
 	for _, pod := range unit.Pods {
 		pod.Spec.HostNetwork = true
 		pod.Spec.EnableServiceLinks = new(bool)
-		pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+		// A kubelet that is killed between creating and starting a container leaves it dead, and the next one starts another.
+		pod.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 		pod.Spec.Volumes = []corev1.Volume{{Name: "driver", VolumeSource: corev1.VolumeSource{
 			HostPath: &corev1.HostPathVolumeSource{Path: driverFolder}}}}
 		for i := range pod.Spec.Containers {
