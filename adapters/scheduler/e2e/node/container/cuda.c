@@ -1,5 +1,6 @@
-// Stands in for a program that computes on a GPU: asks for half of the memory that it may have of its first device, and then for more than
-// the rest. Without HAMi-core's library nobody counts, as what limits the program is in the hardware or in MPS.
+// Stands in for a program that computes on a GPU: asks for half of the memory that it may have of its first device, and
+// then for more than the rest. Without HAMi-core's library nobody counts, as what limits the program is in the hardware
+// or in MPS.
 #include <stdio.h>
 #include <stdlib.h>
 

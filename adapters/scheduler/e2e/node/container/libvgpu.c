@@ -1,5 +1,5 @@
-// Stands in for HAMi-core's libvgpu.so, as ld.so.preload loads it: prints the limits that it was given, tells programs that their devices
-// have as much memory, and counts what they take of the first.
+// Stands in for HAMi-core's libvgpu.so, as ld.so.preload loads it: prints the limits that it was given, tells programs
+// that their devices have as much memory, and counts what they take of the first.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -27,7 +27,10 @@ __attribute__((constructor)) static void print_limits(void) {
         snprintf(name, sizeof name, "CUDA_DEVICE_SM_LIMIT_%d", device);
         const char* own = getenv(name);
         printf("libvgpu device %d: %lu MiB, %s %% of its multiprocessors, cache %s\n", device, limit_mib(device),
-               own ? own : all ? all : "100", cache ? cache : "none");
+               own   ? own
+               : all ? all
+                     : "100",
+               cache ? cache : "none");
     }
     // The counters of a container are in a folder of its own, which it has to be able to write to.
     FILE* counters = cache ? fopen(cache, "a") : NULL;
@@ -49,8 +52,10 @@ static int number_of(const char* uuid) {
 }
 
 int nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
-    int (*driver)(nvmlDevice_t, nvmlMemory_t*) = (int (*)(nvmlDevice_t, nvmlMemory_t*))dlsym(RTLD_NEXT, "nvmlDeviceGetMemoryInfo");
-    int (*uuid_of)(nvmlDevice_t, char*, unsigned int) = (int (*)(nvmlDevice_t, char*, unsigned int))dlsym(RTLD_NEXT, "nvmlDeviceGetUUID");
+    int (*driver)(nvmlDevice_t, nvmlMemory_t*) =
+        (int (*)(nvmlDevice_t, nvmlMemory_t*))dlsym(RTLD_NEXT, "nvmlDeviceGetMemoryInfo");
+    int (*uuid_of)(nvmlDevice_t, char*, unsigned int) =
+        (int (*)(nvmlDevice_t, char*, unsigned int))dlsym(RTLD_NEXT, "nvmlDeviceGetUUID");
     if (!driver || !uuid_of) return 12; // NVML_ERROR_LIBRARY_NOT_FOUND
     int result = driver(device, memory);
     char uuid[96];

@@ -1,6 +1,7 @@
-// Stands in for nvidia-smi: a line for each GPU or MIG device that it sees, with its memory as NVML tells it. In a container those are
-// the ones of NVIDIA_VISIBLE_DEVICES, as NVIDIA's runtime would have it; without that variable all of the machine, and after each GPU
-// its MIG devices with the numbers of their GPU instances. The driver is the fake one; a preloaded libvgpu.so may change what it tells.
+// Stands in for nvidia-smi: a line for each GPU or MIG device that it sees, with its memory as NVML tells it. In a
+// container those are the ones of NVIDIA_VISIBLE_DEVICES, as NVIDIA's runtime would have it; without that variable all
+// of the machine, and after each GPU its MIG devices with the numbers of their GPU instances. The driver is the fake
+// one; a preloaded libvgpu.so may change what it tells.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ static void show_mig_devices(nvmlDevice_t gpu) {
         nvmlDevice_t device;
         unsigned int instance = 0;
         char kind[32];
-        if (nvmlDeviceGetMigDeviceHandleByIndex(gpu, i, &device) || nvmlDeviceGetGpuInstanceId(device, &instance)) continue;
+        if (nvmlDeviceGetMigDeviceHandleByIndex(gpu, i, &device) || nvmlDeviceGetGpuInstanceId(device, &instance))
+            continue;
         snprintf(kind, sizeof kind, "instance %u", instance);
         show(kind, device);
     }

@@ -30,7 +30,8 @@ static void show_mounts(void) {
     fclose(file);
 }
 
-// Runs a program of the image. What /etc/ld.so.preload names is loaded into it, as it is linked dynamically and this one is not.
+// Runs a program of the image. What /etc/ld.so.preload names is loaded into it, as it is linked dynamically and this
+// one is not.
 static void run(const char* program) {
     fflush(stdout);
     pid_t child = fork();
