@@ -25,11 +25,7 @@ func Annotate(ctx context.Context, client kubernetes.Interface, pod metav1.Objec
 	if len(annotations) == 0 {
 		return nil
 	}
-	metadata := map[string]any{"uid": pod.UID, "annotations": annotations}
-	if pod.ResourceVersion != "" {
-		metadata["resourceVersion"] = pod.ResourceVersion
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": metadata})
+	patch, err := AnnotationsPatch(pod.UID, pod.ResourceVersion, annotations)
 	if err != nil {
 		return err
 	}
@@ -38,6 +34,19 @@ func Annotate(ctx context.Context, client kubernetes.Interface, pod metav1.Objec
 		return fmt.Errorf("writing the annotations of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
+}
+
+// AnnotationsPatch is a merge patch that sets annotations of an object, or removes those that are nil. The API server refuses it if
+// the object has another uid or, where a version is given, if it has changed since. An empty uid or version is not compared.
+func AnnotationsPatch[Value any](uid types.UID, version string, annotations map[string]Value) ([]byte, error) {
+	metadata := map[string]any{"annotations": annotations}
+	if uid != "" {
+		metadata["uid"] = uid
+	}
+	if version != "" {
+		metadata["resourceVersion"] = version
+	}
+	return json.Marshal(map[string]any{"metadata": metadata})
 }
 
 // Told is a cluster that is told of objects.

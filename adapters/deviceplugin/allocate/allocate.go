@@ -57,6 +57,10 @@ type Options struct {
 	// ids and order. KubeletPods asks its socket.
 	Preparing func(ctx context.Context, resource string) (Preparing, error)
 	Retry     time.Duration // between writes that the API server refused; 0: 1 s
+	// Heard and Gone get every change of the node's pods while Run follows them, one after the other. Followed is called once, when
+	// all pods are known. Nil: nobody listens.
+	Heard, Gone func(pod *v1.Pod)
+	Followed    func()
 }
 
 // Holds says whether the kubelet has given a container devices of a resource.

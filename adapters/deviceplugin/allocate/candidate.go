@@ -64,11 +64,11 @@ func (t *table) readCandidate(pod *v1.Pod) *candidate {
 }
 
 func (c *candidate) findTargets() {
-	found, err := c.dialect.containersOf(c.pod, c.resource, c.slots)
+	placed, err := c.dialect.containersOf(c.pod, c.resource, c.slots)
 	if err != nil && c.problem == nil {
 		c.problem = err
 	}
-	for _, container := range found.withoutSlot {
+	for _, container := range placed.withoutSlot {
 		c.targets = append(c.targets, c.shared(container, requested(container, c.resource)))
 	}
 	kind := vendor
@@ -80,9 +80,9 @@ func (c *candidate) findTargets() {
 			continue
 		}
 		waiting := target{slot: slot, entries: entries, count: len(entries), cards: cardsOf(uuidsOf(entries))}
-		if slot < len(found.containers) {
-			waiting.container = found.containers[slot]
-			if count := requested(found.containers[slot], c.resource); count > 0 {
+		if slot < len(placed.containers) {
+			waiting.container = placed.containers[slot]
+			if count := requested(placed.containers[slot], c.resource); count > 0 {
 				waiting.count = count
 			}
 		}

@@ -123,7 +123,7 @@ func (d *dialect) containersOf(pod *v1.Pod, resource string, slots assignment.Sl
 		}
 	}
 	regular := mappings[1]
-	if asked := len(mappings[3].containers); asked == 0 && len(slots) < len(regular.containers) {
+	if requesting := len(mappings[3].containers); requesting == 0 && len(slots) < len(regular.containers) {
 		return mapping{containers: regular.containers[:len(slots)]}, nil
 	}
 	return mapping{}, fmt.Errorf("annotation %s has %d slots, expected one for each container that requests %s, or for all containers",

@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"vgpualloc.example/adapters/deviceplugin/pause"
 )
 
 // failures are the pods whose phase the API server has still to be told.
@@ -88,7 +90,7 @@ func (a *Allocator) retryFailures(ctx context.Context) {
 				return
 			}
 		}
-		if !pause(ctx, wait) {
+		if !pause.For(ctx, wait) {
 			return
 		}
 		for uid, refused := range a.failed.all() {

@@ -53,6 +53,9 @@ func (a *Allocator) Run(ctx context.Context) error {
 	if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 		a.pods.follow()
 		a.synced.Store(true)
+		if a.Followed != nil {
+			a.Followed()
+		}
 	}
 	a.retryFailures(ctx)
 	<-followed
@@ -68,6 +71,9 @@ func (a *Allocator) hear(object any) {
 		if isUnfinished(pod) {
 			a.failed.add(pod, phaseSuccess)
 		}
+		if a.Heard != nil {
+			a.Heard(pod)
+		}
 	}
 }
 
@@ -78,6 +84,9 @@ func (a *Allocator) forget(object any) {
 	if pod, ok := object.(*v1.Pod); ok {
 		a.pods.remove(pod.UID)
 		a.failed.remove(pod.UID)
+		if a.Gone != nil {
+			a.Gone(pod)
+		}
 	}
 }
 

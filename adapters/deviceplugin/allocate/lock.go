@@ -2,7 +2,6 @@ package allocate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"vgpualloc.example/adapters/deviceplugin/pause"
+	"vgpualloc.example/adapters/kube"
 )
 
 // lockRead is the node with its lock, as far as it could be read.
@@ -58,7 +60,7 @@ func (a *Allocator) releaseLock(ctx context.Context, candidate *candidate, first
 			}
 			return
 		}
-		pause(ctx, writePause)
+		pause.For(ctx, writePause)
 		read = <-a.readLock(ctx, candidate.dialect)
 	}
 }
@@ -74,11 +76,7 @@ func (c *candidate) owns(value string) bool {
 
 // unlock removes a lock from this version of the node, so that one that was taken meanwhile stays.
 func (a *Allocator) unlock(ctx context.Context, node *v1.Node, lock string) error {
-	metadata := map[string]any{"annotations": map[string]any{lock: nil}}
-	if node.ResourceVersion != "" {
-		metadata["resourceVersion"] = node.ResourceVersion
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": metadata})
+	patch, err := kube.AnnotationsPatch("", node.ResourceVersion, map[string]any{lock: nil})
 	if err != nil {
 		return err
 	}

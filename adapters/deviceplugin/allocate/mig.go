@@ -27,19 +27,19 @@ func (a *Allocator) places(parts []part) ([]place, error) {
 		if entry.Group == "" {
 			continue
 		}
-		found, err := a.placeOf(entry)
+		where, err := a.placeOf(entry)
 		if err != nil {
 			return nil, fmt.Errorf("MIG device %s[%s-%d]: %w", entry.UUID, entry.Group, entry.Position, err)
 		}
 		group := entry.Group
-		if len(found.geometry.Instances) == 0 {
+		if len(where.geometry.Instances) == 0 {
 			group = "" // profiles go side by side
 		}
 		if before, isSecond := groups[entry.UUID]; isSecond && before != group {
 			return nil, fmt.Errorf("card %s: one container is given groups %q and %q of it, expected one", entry.UUID, before, group)
 		}
 		groups[entry.UUID] = group
-		result[i] = found
+		result[i] = where
 	}
 	return result, nil
 }

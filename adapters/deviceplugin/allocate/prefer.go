@@ -81,17 +81,17 @@ func (t *table) promise(resource string, ids []string, may eligible) {
 func (t *table) redeem(resource string, ids []string) *claim {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kept := t.promised
+	promise := t.promised
 	t.promised = nil
-	if kept == nil || kept.resource != resource || kept.ids != joined(ids) || time.Now().After(kept.until) {
+	if promise == nil || promise.resource != resource || promise.ids != joined(ids) || time.Now().After(promise.until) {
 		return nil
 	}
-	state := t.states[kept.pod]
+	state := t.states[promise.pod]
 	if state == nil {
 		return nil
 	}
 	next := state.next(resource)
-	if next == nil || next.count != len(ids) || next.key() != kept.target {
+	if next == nil || next.count != len(ids) || next.key() != promise.target {
 		return nil
 	}
 	return t.claim(state, next)

@@ -185,3 +185,10 @@ func (r *rig) requests(beginning string) int {
 	all = slices.DeleteFunc(all, func(q testbed.Request) bool { return !strings.HasPrefix(q.String(), beginning) })
 	return len(all)
 }
+
+// knows says whether a version of a pod has been seen.
+func (t *table) knows(uid types.UID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.states[uid] != nil
+}

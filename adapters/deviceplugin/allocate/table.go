@@ -262,10 +262,3 @@ func isOlder(version, than string) bool {
 	other, otherErr := strconv.ParseUint(than, 10, 64)
 	return err == nil && otherErr == nil && mine < other
 }
-
-// knows says whether a version of a pod has been seen.
-func (t *table) knows(uid types.UID) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.states[uid] != nil
-}

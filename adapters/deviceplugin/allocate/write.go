@@ -2,7 +2,6 @@ package allocate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -12,6 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"vgpualloc.example/adapters/deviceplugin/pause"
+	"vgpualloc.example/adapters/kube"
 )
 
 const (
@@ -22,11 +24,7 @@ const (
 
 // annotate writes annotations of exactly this pod and, where a version is given, of exactly this version of it.
 func (a *Allocator) annotate(ctx context.Context, pod *v1.Pod, version string, annotations map[string]string) (*v1.Pod, error) {
-	metadata := map[string]any{"uid": pod.UID, "annotations": annotations}
-	if version != "" {
-		metadata["resourceVersion"] = version
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": metadata})
+	patch, err := kube.AnnotationsPatch(pod.UID, version, annotations)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +70,7 @@ func (a *Allocator) commit(ctx context.Context, claim *claim) (ended bool, err e
 				continue
 			}
 		}
-		if attempt == writes || !isTransient(err) || !pause(ctx, writePause) {
+		if attempt == writes || !isTransient(err) || !pause.For(ctx, writePause) {
 			return false, err
 		}
 	}
@@ -138,18 +136,6 @@ func isUnclear(err error) bool {
 // isTransient says whether the same write may succeed later.
 func isTransient(err error) bool {
 	return isUnclear(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
-}
-
-// pause waits; false: the context has ended.
-func pause(ctx context.Context, length time.Duration) bool {
-	timer := time.NewTimer(length)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // fail marks a pod as failed, says why, and releases what was taken for it. It goes on when the kubelet has hung up.

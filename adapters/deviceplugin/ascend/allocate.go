@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
+	"vgpualloc.example/adapters/deviceplugin/pause"
 	"vgpualloc.example/adapters/kube"
 )
 
@@ -130,15 +131,13 @@ const phaseAttempts = 4
 // writePhase writes that a pod has failed, also where the API server refuses at first.
 func (a *allocator) writePhase(ctx context.Context, pod *v1.Pod) error {
 	var err error
-	pause := a.releasePause
+	wait := a.releasePause
 	for attempt := range phaseAttempts {
 		if attempt > 0 {
-			select {
-			case <-ctx.Done():
+			if !pause.For(ctx, wait) {
 				return err
-			case <-time.After(pause):
 			}
-			pause *= 2
+			wait *= 2
 		}
 		if err = a.annotate(ctx, pod, map[string]any{bindPhase: phaseFailed}); err == nil || apierrors.IsNotFound(err) {
 			return err

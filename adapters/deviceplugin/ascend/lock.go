@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"vgpualloc.example/adapters/deviceplugin/pause"
 )
 
 // nodeLock is the annotation with which a scheduler lets one pod at a time start on a node. Volcano writes a time; HAMi names the pod
@@ -45,16 +47,14 @@ func (l nodeLock) isOf(pod *v1.Pod) bool {
 const releaseAttempts = 6
 
 // release removes the lock if it is still this one. Attempts are the first pause apart, then twice that and so on.
-func (l nodeLock) release(ctx context.Context, client kubernetes.Interface, node string, pause time.Duration) error {
+func (l nodeLock) release(ctx context.Context, client kubernetes.Interface, node string, wait time.Duration) error {
 	var err error
 	for attempt := range releaseAttempts {
 		if attempt > 0 {
-			select {
-			case <-ctx.Done():
+			if !pause.For(ctx, wait) {
 				return fmt.Errorf("releasing the lock of node %s: %w", node, err)
-			case <-time.After(pause):
 			}
-			pause *= 2
+			wait *= 2
 		}
 		var now *v1.Node
 		if now, err = client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{}); err != nil {

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+
+	"vgpualloc.example/adapters/kube"
 )
 
 // registered is a chip as schedulers read it: the members, their order and what is left out when it is 0 are HAMi's.
@@ -80,14 +82,7 @@ func registrationOf(of *config, chips []chipState, now time.Time, offset time.Du
 // refuses where the node has changed since.
 func annotateNode(ctx context.Context, client kubernetes.Interface, node metav1.ObjectMeta, version string,
 	annotations map[string]any) error {
-	metadata := map[string]any{"annotations": annotations}
-	if node.UID != "" {
-		metadata["uid"] = node.UID
-	}
-	if version != "" {
-		metadata["resourceVersion"] = version
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": metadata})
+	patch, err := kube.AnnotationsPatch(node.UID, version, annotations)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"vgpualloc.example/adapters/deviceplugin/hardware"
+	"vgpualloc.example/adapters/deviceplugin/pause"
 )
 
 // Options are what a Monitor is made with.
@@ -80,9 +81,9 @@ func New(options Options) *Monitor {
 	if options.Report == nil {
 		options.Report = func(string, error) {}
 	}
-	made := &Monitor{options: options, rules: newRules(options.Disabled, options.Enabled), sick: map[string]*Card{}}
-	made.load()
-	return made
+	monitor := &Monitor{options: options, rules: newRules(options.Disabled, options.Enabled), sick: map[string]*Card{}}
+	monitor.load()
+	return monitor
 }
 
 // Follow names the cards. Those with a fault are not healthy until the library can read them.
@@ -136,14 +137,14 @@ func (m *Monitor) Run(ctx context.Context) {
 			watch, isTried = m.watch(), true
 		}
 		if watch == nil {
-			sleep(ctx, min(m.options.Wait, m.options.Recheck))
+			pause.For(ctx, min(m.options.Wait, m.options.Recheck))
 		} else if event, isOne, err := watch.Next(ctx, min(m.options.Wait, m.options.Recheck)); ctx.Err() != nil {
 			return
 		} else if err != nil {
 			m.lose(err)
 			_ = watch.Close()
 			watch = nil
-			sleep(ctx, m.options.Wait)
+			pause.For(ctx, m.options.Wait)
 		} else if isOne {
 			m.options.Event(event)
 			m.handle(event)
@@ -157,15 +158,6 @@ func (m *Monitor) Run(ctx context.Context) {
 			}
 			isTried = false
 		}
-	}
-}
-
-func sleep(ctx context.Context, wait time.Duration) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
 

@@ -35,18 +35,18 @@ func (m *Monitor) load() {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	kept := state{}
+	saved := state{}
 	if err == nil {
-		err = json.Unmarshal(text, &kept)
+		err = json.Unmarshal(text, &saved)
 	}
 	if err != nil {
 		m.options.Report("reading which cards are not healthy from "+m.options.StateFile, err)
 		return
 	}
-	if kept.Boot != m.boot() {
+	if saved.Boot != m.boot() {
 		return
 	}
-	for uuid, card := range kept.Cards {
+	for uuid, card := range saved.Cards {
 		if card != nil {
 			m.sick[uuid] = card
 		}
@@ -58,30 +58,30 @@ func (m *Monitor) save() {
 	if m.options.StateFile == "" {
 		return
 	}
-	kept := state{Boot: m.boot(), Cards: map[string]*Card{}}
+	saved := state{Boot: m.boot(), Cards: map[string]*Card{}}
 	for uuid, card := range m.sick {
 		if card.Xid != 0 {
-			kept.Cards[uuid] = card
+			saved.Cards[uuid] = card
 		}
 	}
-	if err := write(m.options.StateFile, kept); err != nil {
+	if err := write(m.options.StateFile, saved); err != nil {
 		m.options.Report("writing which cards are not healthy to "+m.options.StateFile, err)
 	}
 }
 
-func write(path string, kept state) error {
+func write(path string, saved state) error {
 	for _, file := range []string{path, path + ".new"} {
 		if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is no plain file (%s): it stays as it is", file, info.Mode())
 		}
 	}
-	if len(kept.Cards) == 0 {
+	if len(saved.Cards) == 0 {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
 	}
-	text, err := json.Marshal(kept)
+	text, err := json.Marshal(saved)
 	if err != nil {
 		return err
 	}

@@ -36,13 +36,13 @@ func asking(pod *v1.Pod, names config.Resources) *v1.Pod {
 		for _, entry := range entries {
 			memory, cores = max(memory, entry.Memory), max(cores, entry.Cores)
 		}
-		asked := v1.ResourceList{}
+		requests := v1.ResourceList{}
 		for name, amount := range map[string]int64{names.Number: int64(len(entries)), names.Memory: memory, names.Cores: cores} {
 			if amount > 0 {
-				asked[v1.ResourceName(name)] = *resource.NewQuantity(amount, resource.DecimalSI)
+				requests[v1.ResourceName(name)] = *resource.NewQuantity(amount, resource.DecimalSI)
 			}
 		}
-		containers[i].Resources = v1.ResourceRequirements{Limits: asked, Requests: asked}
+		containers[i].Resources = v1.ResourceRequirements{Limits: requests, Requests: requests}
 	}
 	return result
 }

@@ -41,13 +41,13 @@ var displays = []string{"NVIDIA DGX Display", "DGX Display"}
 
 // newInventory chooses the cards. The error is of a machine that the flags refuse.
 func newInventory(root string, conf *config.Config, gpus []hardware.GPU) (*inventory, error) {
-	made := &inventory{root: root, conf: conf}
+	result := &inventory{root: root, conf: conf}
 	for _, gpu := range gpus {
 		if gpu.UUID == "" {
 			klog.ErrorS(gpu.Fault, "A GPU is left out: its uuid cannot be read", "index", gpu.Index)
 			continue
 		}
-		made.all = append(made.all, gpu)
+		result.all = append(result.all, gpu)
 		if gpu.MigEnabled && conf.Flags.MigStrategy == "single" {
 			return nil, fmt.Errorf("--mig-strategy single: card %s has MIG on, expected none or mixed", gpu.UUID)
 		}
@@ -56,10 +56,10 @@ func newInventory(root string, conf *config.Config, gpus []hardware.GPU) (*inven
 			klog.InfoS("A GPU is not for pods", "gpu", gpu.UUID, "index", gpu.Index, "name", gpu.Name)
 			continue
 		}
-		made.cards = append(made.cards, card{gpu: gpu, conf: held, numa: numaOf(root, gpu.PCIBus)})
+		result.cards = append(result.cards, card{gpu: gpu, conf: held, numa: numaOf(root, gpu.PCIBus)})
 	}
-	slices.SortStableFunc(made.cards, func(left, right card) int { return left.gpu.Minor - right.gpu.Minor })
-	return made, nil
+	slices.SortStableFunc(result.cards, func(left, right card) int { return left.gpu.Minor - right.gpu.Minor })
+	return result, nil
 }
 
 // numaOf is the NUMA node of a PCI device; 0: not known.

@@ -11,6 +11,7 @@ import (
 
 	"vgpualloc.example/adapters/deviceplugin/config"
 	"vgpualloc.example/adapters/deviceplugin/layout"
+	"vgpualloc.example/adapters/deviceplugin/pause"
 )
 
 // watcher tells schedulers of changes that take long, and everyone of cards that are withdrawn.
@@ -155,7 +156,7 @@ func (s *session) repairAgain(ctx context.Context, once func()) {
 			once()
 			once = nil
 		}
-		pause(ctx, s.plugin.intervals.Repair)
+		pause.For(ctx, s.plugin.intervals.Repair)
 	}
 }
 

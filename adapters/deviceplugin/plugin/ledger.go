@@ -31,7 +31,7 @@ func newLedger(node, deviceConfig string, cards []register.Card, volcano config.
 	if err != nil {
 		return nil, fmt.Errorf("the devices' configuration: %w", err)
 	}
-	made := &ledger{Cluster: cluster, pods: of, names: volcano}
+	result := &ledger{Cluster: cluster, pods: of, names: volcano}
 	counts := v1.ResourceList{}
 	add := func(name string, amount int64) {
 		total := counts[v1.ResourceName(name)]
@@ -57,8 +57,8 @@ func newLedger(node, deviceConfig string, cards []register.Card, volcano config.
 		cluster.Close()
 		return nil, fmt.Errorf("the core cannot be told of the cards: %w", err)
 	}
-	of.told = made
-	return made, nil
+	of.told = result
+	return result, nil
 }
 
 // tell tells the core of a pod.

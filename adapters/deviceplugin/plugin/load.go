@@ -15,6 +15,7 @@ import (
 
 	"vgpualloc.example/adapters/deviceplugin/config"
 	"vgpualloc.example/adapters/deviceplugin/firstconfig"
+	"vgpualloc.example/adapters/deviceplugin/pause"
 )
 
 // sources are what a configuration was read from.
@@ -61,12 +62,12 @@ func (p *Plugin) load(ctx context.Context) (*sources, error) {
 func (p *Plugin) deviceConfig(ctx context.Context) (*v1.ConfigMap, error) {
 	isReported := false
 	for {
-		found, err := p.lookForDeviceConfig(ctx)
-		if found == nil && err == nil && p.flags.CreateDeviceConfig {
-			found, err = firstconfig.Create(ctx, p.options.Client)
+		source, err := p.lookForDeviceConfig(ctx)
+		if source == nil && err == nil && p.flags.CreateDeviceConfig {
+			source, err = firstconfig.Create(ctx, p.options.Client)
 		}
-		if found != nil || ctx.Err() != nil {
-			return found, ctx.Err()
+		if source != nil || ctx.Err() != nil {
+			return source, ctx.Err()
 		}
 		if err != nil && !mayPass(err) {
 			return nil, fmt.Errorf("ConfigMap %s cannot be read: %w", config.DeviceConfigName, err)
@@ -79,7 +80,7 @@ func (p *Plugin) deviceConfig(ctx context.Context) (*v1.ConfigMap, error) {
 			klog.ErrorS(err, "The ConfigMap with the devices' configuration cannot be read yet; trying again")
 			isReported = true
 		}
-		pause(ctx, p.intervals.API)
+		pause.For(ctx, p.intervals.API)
 	}
 }
 
@@ -87,7 +88,7 @@ func (p *Plugin) deviceConfig(ctx context.Context) (*v1.ConfigMap, error) {
 func (p *Plugin) lookForDeviceConfig(ctx context.Context) (*v1.ConfigMap, error) {
 	for _, namespace := range config.DeviceConfigNamespaces {
 		call, cancel := context.WithTimeout(ctx, 10*time.Second)
-		found, err := p.options.Client.CoreV1().ConfigMaps(namespace).Get(call, config.DeviceConfigName, metav1.GetOptions{})
+		source, err := p.options.Client.CoreV1().ConfigMaps(namespace).Get(call, config.DeviceConfigName, metav1.GetOptions{})
 		cancel()
 		switch {
 		case apierrors.IsNotFound(err):
@@ -95,10 +96,10 @@ func (p *Plugin) lookForDeviceConfig(ctx context.Context) (*v1.ConfigMap, error)
 		case err != nil:
 			return nil, fmt.Errorf("namespace %s: %w", namespace, err)
 		}
-		if _, has := found.Data[config.DeviceConfigKey]; !has {
+		if _, has := source.Data[config.DeviceConfigKey]; !has {
 			return nil, fmt.Errorf("namespace %s: there is no key %s, expected one: %w", namespace, config.DeviceConfigKey, errNoKey)
 		}
-		return found, nil
+		return source, nil
 	}
 	return nil, nil
 }
@@ -115,13 +116,4 @@ func mayPass(err error) bool {
 		return code >= 500 || code == 429 || code == 409 || code == 401 // tokens of a start may be late
 	}
 	return true
-}
-
-func pause(ctx context.Context, wait time.Duration) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

@@ -19,6 +19,7 @@ import (
 	"vgpualloc.example/adapters/deviceplugin/hardware"
 	"vgpualloc.example/adapters/deviceplugin/health"
 	"vgpualloc.example/adapters/deviceplugin/metrics"
+	"vgpualloc.example/adapters/deviceplugin/pause"
 )
 
 // Plugin is one device plugin.
@@ -134,7 +135,7 @@ func (p *Plugin) openLibrary(ctx context.Context) (func(), error) {
 			return nil, fmt.Errorf("failed to initialize NVML: %w", err)
 		}
 		klog.ErrorS(err, "NVML cannot be initialised; trying again, as --fail-on-init-error=false says")
-		pause(ctx, p.intervals.Recheck)
+		pause.For(ctx, p.intervals.Recheck)
 	}
 }
 

@@ -7,10 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 )
 
 // pods are those of this node that have not ended.
@@ -45,9 +42,8 @@ func (p *pods) list() ([]*v1.Pod, bool) {
 	return list, p.known
 }
 
-func (p *pods) hear(object any) {
-	pod, isPod := object.(*v1.Pod)
-	if !isPod || pod.Spec.NodeName != p.node {
+func (p *pods) hear(pod *v1.Pod) {
+	if pod.Spec.NodeName != p.node {
 		return
 	}
 	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
@@ -62,14 +58,7 @@ func (p *pods) hear(object any) {
 	}
 }
 
-func (p *pods) forget(object any) {
-	if gone, isUnknown := object.(cache.DeletedFinalStateUnknown); isUnknown {
-		object = gone.Obj
-	}
-	pod, isPod := object.(*v1.Pod)
-	if !isPod {
-		return
-	}
+func (p *pods) forget(pod *v1.Pod) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	delete(p.byUID, string(pod.UID))
@@ -78,36 +67,17 @@ func (p *pods) forget(object any) {
 	}
 }
 
-func (p *pods) selected(options *metav1.ListOptions) {
-	options.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", p.node).String()
-}
-
-// follow keeps the pods until the context ends; synced is called once all are known that are there.
-func (p *pods) follow(ctx context.Context, synced func()) {
-	factory := informers.NewSharedInformerFactoryWithOptions(p.client, 0, informers.WithTweakListOptions(p.selected))
-	informer := factory.Core().V1().Pods().Informer()
-	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: p.hear,
-		UpdateFunc: func(_, object any) { p.hear(object) }, DeleteFunc: p.forget})
-	if err != nil {
-		klog.ErrorS(err, "Pods cannot be followed")
-		return
-	}
-	factory.Start(ctx.Done())
-	if cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
-		p.mutex.Lock()
-		p.known = true
-		p.mutex.Unlock()
-		synced()
-	}
-	<-ctx.Done()
-	factory.Shutdown()
+// follows: all are known that there are.
+func (p *pods) follows() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.known = true
 }
 
 // refresh reads the pods as they are now.
 func (p *pods) refresh(ctx context.Context) error {
-	options := metav1.ListOptions{}
-	p.selected(&options)
-	read, err := p.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, options)
+	read, err := p.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx,
+		metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", p.node).String()})
 	if err != nil {
 		return err
 	}

@@ -42,32 +42,32 @@ func (p *Plugin) prepare(ctx context.Context) (*prepared, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the GPUs cannot be read: %w", err)
 	}
-	made := &prepared{conf: conf, offers: offersOf(conf)}
-	if made.inventory, err = newInventory(p.options.Root, conf, gpus); err != nil {
+	result := &prepared{conf: conf, offers: offersOf(conf)}
+	if result.inventory, err = newInventory(p.options.Root, conf, gpus); err != nil {
 		return nil, config.Wrong(err)
 	}
-	if len(conf.Geometries) == 0 && made.inventory.needsGeometries() {
+	if len(conf.Geometries) == 0 && result.inventory.needsGeometries() {
 		if err := p.writeGeometries(ctx, read.device); err != nil {
 			klog.ErrorS(err, "A first MIG configuration could not be written; it holds on this node alone")
 			p.event(v1.EventTypeWarning, "NoMIGConfiguration", err.Error())
 		}
-		if made.conf, err = read.build(); err != nil {
+		if result.conf, err = read.build(); err != nil {
 			return nil, err
 		}
-		made.inventory.conf = made.conf
+		result.inventory.conf = result.conf
 	}
-	for _, warning := range made.conf.Warnings {
+	for _, warning := range result.conf.Warnings {
 		klog.InfoS("The configuration may not do what it says", "warning", warning)
 	}
-	if len(made.conf.Warnings) > 0 {
-		p.event(v1.EventTypeWarning, "DevicePluginConfiguration", strings.Join(made.conf.Warnings, "; "))
+	if len(result.conf.Warnings) > 0 {
+		p.event(v1.EventTypeWarning, "DevicePluginConfiguration", strings.Join(result.conf.Warnings, "; "))
 	}
-	for _, offer := range made.offers {
-		if err := made.inventory.checkLength(offer.resource, offer.of); err != nil {
+	for _, offer := range result.offers {
+		if err := result.inventory.checkLength(offer.resource, offer.of); err != nil {
 			return nil, config.Wrong(err)
 		}
 	}
-	return made, nil
+	return result, nil
 }
 
 // offersOf are the resources of the schedulers. A socket is named as upstream's, after what follows the slash.

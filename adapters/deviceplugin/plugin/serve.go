@@ -72,11 +72,11 @@ func (h *holder) replace(gpu hardware.GPU) {
 
 // serve serves until the context ends or, with another configuration as its answer, until a reload.
 func (p *Plugin) serve(ctx context.Context, what *prepared) (*prepared, error) {
-	made := &session{prepared: what, plugin: p, registered: map[string]bool{}, known: make(chan struct{}),
+	current := &session{prepared: what, plugin: p, registered: map[string]bool{}, known: make(chan struct{}),
 		pods: newPods(p.options.Client, what.conf.Node)}
-	made.writer = register.New(register.Options{Client: p.options.Client, Node: what.conf.Node, Schedulers: what.conf.Schedulers,
-		Cards: made.shown, Liveness: what.conf.Flags.LivenessAnnotation, Interval: p.intervals.Register, Retry: p.intervals.RegisterRetry,
-		Now: p.options.Now, Seen: made.repaired, Rounded: made.rounded})
+	current.writer = register.New(register.Options{Client: p.options.Client, Node: what.conf.Node, Schedulers: what.conf.Schedulers,
+		Cards: current.shown, Liveness: what.conf.Flags.LivenessAnnotation, Interval: p.intervals.Register, Retry: p.intervals.RegisterRetry,
+		Now: p.options.Now, Seen: current.repaired, Rounded: current.rounded})
 	p.monitor.Follow(what.inventory.ofPods())
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -92,10 +92,10 @@ func (p *Plugin) serve(ctx context.Context, what *prepared) (*prepared, error) {
 	var err error
 	if len(what.inventory.cards) == 0 {
 		klog.InfoS("There is no GPU for pods: nothing is registered")
-		run(made.writer.Run)
+		run(current.writer.Run)
 		p.options.Observe("idle")
-	} else if err = made.start(running, run, failures); err == nil {
-		p.current.set(made)
+	} else if err = current.start(running, run, failures); err == nil {
+		p.current.set(current)
 	}
 	var next *prepared
 	for err == nil && next == nil && ctx.Err() == nil {
@@ -116,7 +116,7 @@ func (p *Plugin) serve(ctx context.Context, what *prepared) (*prepared, error) {
 	stop()
 	goroutines.Wait()
 	p.current.set(nil)
-	made.close(next == nil)
+	current.close(next == nil)
 	return next, err
 }
 
@@ -126,14 +126,19 @@ func (s *session) start(ctx context.Context, run func(func(context.Context)), fa
 	if err := s.startLayout(run); err != nil {
 		return err
 	}
-	var made allocate.Instances
+	var cutters allocate.Instances
 	if s.executor != nil {
-		made = instances{s}
+		cutters = instances{s}
 	}
+	followed := make(chan struct{})
 	s.alloc = allocate.New(allocate.Options{Config: s.conf, GPUs: s.inventory.gpus, Client: p.options.Client, Root: p.options.Root,
-		Instances: made, Events: p.events, Now: p.options.Now, Random: p.options.Random,
+		Instances: cutters, Events: p.events, Now: p.options.Now, Random: p.options.Random,
 		Assigned:  allocate.Checkpoint(p.options.Root + allocate.CheckpointPath),
-		Preparing: allocate.KubeletPods(p.options.Root + allocate.PodResourcesPath), Retry: p.intervals.API})
+		Preparing: allocate.KubeletPods(p.options.Root + allocate.PodResourcesPath), Retry: p.intervals.API,
+		Heard: s.pods.hear, Gone: s.pods.forget, Followed: func() {
+			s.pods.follows()
+			close(followed)
+		}})
 	socket := flags.KubeletSocket
 	if socket != "" {
 		socket = p.options.Root + path.Clean(socket)
@@ -162,17 +167,16 @@ func (s *session) start(ctx context.Context, run func(func(context.Context)), fa
 		s.awaitLists(ctx)
 		p.monitor.Run(ctx)
 	})
-	if s.executor != nil || p.options.Listen != nil {
-		run(func(ctx context.Context) { s.pods.follow(ctx, func() { s.synced(ctx) }) })
+	if s.executor != nil {
+		run(func(ctx context.Context) {
+			select {
+			case <-followed:
+				s.repairAgain(ctx, func() { close(s.known) })
+			case <-ctx.Done():
+			}
+		})
 	}
 	return nil
-}
-
-// synced is called when the pods are known.
-func (s *session) synced(ctx context.Context) {
-	if s.executor != nil {
-		s.repairAgain(ctx, func() { close(s.known) })
-	}
 }
 
 // awaitLists waits until the kubelet has the lists, so that it sees each change of them.

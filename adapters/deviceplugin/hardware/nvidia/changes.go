@@ -12,15 +12,11 @@ import (
 // CreateInstance makes a GPU instance at a place, in memory slices, and a compute instance that is all of it. With an error
 // nothing has been made, as far as the driver could take it back: the error says when it could not.
 func (l *Library) CreateInstance(uuid string, profileID, start, size uint32) (hardware.Instance, error) {
-	end, err := l.begin()
+	device, end, err := l.open(uuid)
 	if err != nil {
 		return hardware.Instance{}, err
 	}
 	defer end()
-	device, err := l.device(uuid)
-	if err != nil {
-		return hardware.Instance{}, err
-	}
 	// Of the profile NVML takes the number alone.
 	profile := nvml.GpuInstanceProfileInfo{Id: profileID}
 	place := nvml.GpuInstancePlacement{Start: start, Size: size}
@@ -104,15 +100,11 @@ func (l *Library) wholeProfile(of nvml.GpuInstance) (nvml.ComputeInstanceProfile
 // DestroyInstance destroys an instance on which nothing runs, its compute instances first. With an error the compute instances
 // that were already gone have been made again, as far as the driver could: the error says when it could not.
 func (l *Library) DestroyInstance(uuid string, gi uint32) error {
-	end, err := l.begin()
+	device, end, err := l.open(uuid)
 	if err != nil {
 		return err
 	}
 	defer end()
-	device, err := l.device(uuid)
-	if err != nil {
-		return err
-	}
 	if err := l.destroy(uuid, device, gi); err != nil {
 		return fmt.Errorf("GPU %s, GPU instance %d: %w", uuid, gi, err)
 	}
@@ -162,15 +154,11 @@ func (l *Library) restored(of nvml.GpuInstance, gone []computeInstance, failure 
 
 // SetMigMode switches MIG on or off. ErrPending: the driver has noted it, and it takes a reset of the card.
 func (l *Library) SetMigMode(uuid string, enabled bool) error {
-	end, err := l.begin()
+	device, end, err := l.open(uuid)
 	if err != nil {
 		return err
 	}
 	defer end()
-	device, err := l.device(uuid)
-	if err != nil {
-		return err
-	}
 	mode := nvml.DEVICE_MIG_DISABLE
 	if enabled {
 		mode = nvml.DEVICE_MIG_ENABLE

@@ -105,7 +105,7 @@ func pciAddress(text []uint8) string {
 		length++
 	}
 	address := strings.ToLower(string(text[:length]))
-	if domain, rest, found := strings.Cut(address, ":"); found && len(domain) == 8 {
+	if domain, rest, hasDomain := strings.Cut(address, ":"); hasDomain && len(domain) == 8 {
 		return strings.TrimPrefix(domain, "0000") + ":" + rest
 	}
 	return address

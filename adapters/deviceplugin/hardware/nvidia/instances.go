@@ -12,15 +12,11 @@ import (
 // Instances are a card's, by ascending start; none where MIG is off. MIG devices are found by their GPU instance's number, as
 // their order is the driver's.
 func (l *Library) Instances(uuid string) ([]hardware.Instance, error) {
-	end, err := l.begin()
+	device, end, err := l.open(uuid)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	device, err := l.device(uuid)
-	if err != nil {
-		return nil, err
-	}
 	mode, _, code := device.GetMigMode()
 	if code == nvml.ERROR_NOT_SUPPORTED || (code == nvml.SUCCESS && mode != nvml.DEVICE_MIG_ENABLE) {
 		return nil, nil

@@ -67,6 +67,18 @@ func (l *Library) begin() (func(), error) {
 	return l.calls.RUnlock, nil
 }
 
+// open is begin with the handle of a GPU.
+func (l *Library) open(uuid string) (device nvml.Device, end func(), err error) {
+	if end, err = l.begin(); err != nil {
+		return nil, nil, err
+	}
+	if device, err = l.device(uuid); err != nil {
+		end()
+		return nil, nil, err
+	}
+	return device, end, nil
+}
+
 // retried runs a call again where somebody has shut NVML down in between.
 func (l *Library) retried(call func() nvml.Return) nvml.Return {
 	code := call()

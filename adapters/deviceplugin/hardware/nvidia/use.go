@@ -10,15 +10,11 @@ import (
 
 // Use is the memory in use on the whole card, and its SM utilisation: 0 where the driver does not measure it, as with MIG.
 func (l *Library) Use(uuid string) (hardware.Use, error) {
-	end, err := l.begin()
+	device, end, err := l.open(uuid)
 	if err != nil {
 		return hardware.Use{}, err
 	}
 	defer end()
-	device, err := l.device(uuid)
-	if err != nil {
-		return hardware.Use{}, err
-	}
 	memory, code := device.GetMemoryInfo()
 	if err := l.failed("nvmlDeviceGetMemoryInfo", code); err != nil {
 		return hardware.Use{}, fmt.Errorf("GPU %s: %w", uuid, err)
@@ -35,15 +31,11 @@ func (l *Library) Use(uuid string) (hardware.Use, error) {
 
 // Processes are those that compute, draw, or compute through MPS on a card or on an instance of it. The number is the host's.
 func (l *Library) Processes(uuid string) ([]hardware.Process, error) {
-	end, err := l.begin()
+	device, end, err := l.open(uuid)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	device, err := l.device(uuid)
-	if err != nil {
-		return nil, err
-	}
 	return l.processes(uuid, device)
 }
 

@@ -317,13 +317,8 @@ func (m *machine) ascendCase() cases.Output {
 
 func (m *machine) ascendStep(of *cases.Step) cases.StepOutput {
 	s := m.begin()
+	m.prepare(of)
 	switch of.Op {
-	case "put_pod":
-		m.putPod(of.Pod)
-	case "delete_pod":
-		m.deletePod(of.Pod)
-	case "api_faults":
-		m.faults = newFaults(of.APIFaults)
 	case "npu_health":
 		if of.GPU < len(m.ascend.chips) {
 			m.ascend.chips[of.GPU].Health = of.Slot

@@ -116,6 +116,18 @@ func (m *machine) begin() *step {
 	return &step{m: m, before: maps.Clone(m.nodeAnnotations), dirs: maps.Clone(m.dirs)}
 }
 
+// prepare does what a step changes around the plugin, whichever it is.
+func (m *machine) prepare(of *cases.Step) {
+	switch of.Op {
+	case "put_pod":
+		m.putPod(of.Pod)
+	case "delete_pod":
+		m.deletePod(of.Pod)
+	case "api_faults":
+		m.faults = newFaults(of.APIFaults)
+	}
+}
+
 // annotate is a patch of a pod's annotations.
 func (s *step) annotate(p *pod, values map[string]string) {
 	if s.out.PodAnnotations == nil {

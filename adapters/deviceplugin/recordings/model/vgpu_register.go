@@ -457,13 +457,8 @@ func (m *machine) vgpuCase() cases.Output {
 
 func (m *machine) vgpuStep(of *cases.Step) cases.StepOutput {
 	s := m.begin()
+	m.prepare(of)
 	switch of.Op {
-	case "put_pod":
-		m.putPod(of.Pod)
-	case "delete_pod":
-		m.deletePod(of.Pod)
-	case "api_faults":
-		m.faults = newFaults(of.APIFaults)
 	case "set_busy":
 		m.vgpu.hardware.setBusy(of.GPU, of.Slot)
 	case "allocate":

@@ -146,7 +146,7 @@ func (p *ascendPlayer) step(step *cases.Step) (out cases.StepOutput, err error) 
 	case "rpc":
 		out = p.rpc(step)
 	case "kubelet_restart", "signal":
-		err = p.again(step, &out)
+		err = p.again(step, &out, p.cards, p.isServing)
 		p.look()
 		if step.Op == "signal" {
 			out.NodeAnnotations = p.node
@@ -155,35 +155,4 @@ func (p *ascendPlayer) step(step *cases.Step) (out cases.StepOutput, err error) 
 	}
 	p.look()
 	return out, err
-}
-
-// again is a kubelet that starts again, or a signal to the plugin.
-func (p *ascendPlayer) again(step *cases.Step, out *cases.StepOutput) error {
-	rounds := p.seen("annotated")
-	switch {
-	case step.Op == "kubelet_restart":
-		p.since = 0
-		if err := p.kubelet.Restart(); err != nil {
-			return err
-		}
-	case step.Resource == "HUP":
-		p.since = len(p.kubelet.Registrations())
-		if p.running != nil {
-			p.running.Reload()
-		}
-	default:
-		p.kill()
-		out.Exit = p.dead
-		out.Registers, out.Devices = []cases.Register{}, map[string]cases.DeviceList{}
-		out.SocketsLeft = p.sockets()
-		return nil
-	}
-	err := p.await("the kubelet's lists", func() bool {
-		return p.isServing() && (step.Op != "signal" || p.seen("annotated") > rounds)
-	})
-	out.Registers, out.Devices = p.registers(), p.listsOf(p.cards)
-	if step.Op == "signal" {
-		out.Alive, out.SocketsLeft = p.running != nil, p.sockets()
-	}
-	return err
 }

@@ -302,3 +302,34 @@ func (r *rig) changes(out *cases.StepOutput) {
 		}
 	}
 }
+
+// again is a kubelet that starts again, or a signal to the plugin. `haveLists`: the kubelet has what the plugin offers.
+func (r *rig) again(step *cases.Step, out *cases.StepOutput, cards []string, haveLists func() bool) error {
+	rounds := r.seen("annotated")
+	switch {
+	case step.Op == "kubelet_restart":
+		r.since = 0
+		if err := r.kubelet.Restart(); err != nil {
+			return err
+		}
+	case step.Resource == "HUP":
+		r.since = len(r.kubelet.Registrations())
+		if r.running != nil {
+			r.running.Reload()
+		}
+	default:
+		r.kill()
+		out.Exit = r.dead
+		out.Registers, out.Devices = []cases.Register{}, map[string]cases.DeviceList{}
+		out.SocketsLeft = r.sockets()
+		return nil
+	}
+	err := r.await("the kubelet's lists", func() bool {
+		return haveLists() && (step.Op != "signal" || r.seen("annotated") > rounds)
+	})
+	out.Registers, out.Devices = r.registers(), r.listsOf(cards)
+	if step.Op == "signal" {
+		out.Alive, out.SocketsLeft = r.running != nil, r.sockets()
+	}
+	return err
+}

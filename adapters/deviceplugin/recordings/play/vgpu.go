@@ -333,7 +333,7 @@ func (p *vgpuPlayer) step(index int) (out cases.StepOutput, err error) {
 	case "rpc":
 		out = p.rpc(step)
 	case "kubelet_restart", "signal":
-		err = p.again(step, &out)
+		err = p.again(step, &out, p.cards, p.haveLists)
 	}
 	p.look()
 	if step.Op == "signal" {
@@ -341,37 +341,6 @@ func (p *vgpuPlayer) step(index int) (out cases.StepOutput, err error) {
 	}
 	p.noteMig(step.Op, &out)
 	return out, err
-}
-
-// again is a kubelet that starts again, or a signal to the plugin.
-func (p *vgpuPlayer) again(step *cases.Step, out *cases.StepOutput) error {
-	switch {
-	case step.Op == "kubelet_restart":
-		p.since = 0
-		if err := p.kubelet.Restart(); err != nil {
-			return err
-		}
-	case step.Resource == "HUP":
-		p.since = len(p.kubelet.Registrations())
-		if p.running != nil {
-			p.running.Reload()
-		}
-	default:
-		p.kill()
-		out.Exit = p.dead
-		out.Registers, out.Devices = []cases.Register{}, map[string]cases.DeviceList{}
-		out.SocketsLeft = p.sockets()
-		return nil
-	}
-	rounds := p.seen("annotated")
-	err := p.await("the kubelet's lists", func() bool {
-		return p.haveLists() && (step.Op != "signal" || p.seen("annotated") > rounds)
-	})
-	out.Registers, out.Devices = p.registers(), p.listsOf(p.cards)
-	if step.Op == "signal" {
-		out.Alive, out.SocketsLeft = p.running != nil, p.sockets()
-	}
-	return err
 }
 
 // rows are the instances of the machine as text, and as the recordings have them in out.
