@@ -71,11 +71,11 @@ func run(ctx context.Context, arguments []string, env func(string) (string, bool
 	if err != nil {
 		return fail(2, err)
 	}
-	made, err := plugin.New(plugin.Options{Arguments: arguments, Env: env, Client: client, Listen: listen, Open: open})
+	served, err := plugin.New(plugin.Options{Arguments: arguments, Env: env, Client: client, Listen: listen, Open: open})
 	if err != nil {
 		return fail(2, err)
 	}
-	return ended(ctx, fail, reloading(reloads, made.Reload, func() error { return made.Run(ctx) }))
+	return ended(ctx, fail, reloading(reloads, served.Reload, func() error { return served.Run(ctx) }))
 }
 
 // ended is the exit code of a plugin whose Run has answered.
@@ -119,8 +119,8 @@ func runAscend(ctx context.Context, arguments []string, env func(string) (string
 		return config.Wrong(err)
 	}
 	programs := chips.Programs{}
-	made := ascend.New(ascend.Options{Arguments: arguments, Env: env, Client: client, Library: npusmi.New(programs), Exec: programs})
-	return reloading(reloads, made.Reload, func() error { return made.Run(ctx) })
+	served := ascend.New(ascend.Options{Arguments: arguments, Env: env, Client: client, Library: npusmi.New(programs), Exec: programs})
+	return reloading(reloads, served.Reload, func() error { return served.Run(ctx) })
 }
 
 func listen(address string) (net.Listener, error) { return net.Listen("tcp", address) }

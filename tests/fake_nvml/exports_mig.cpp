@@ -49,11 +49,11 @@ int create(std::string_view call, const void* device, unsigned int profile_id, c
             return "CreateGpuInstance" + number("gpu", gpu_index) + number("profile", profile_id);
         },
         [&](machine& host, std::size_t gpu_index, const handle& target) -> changed {
-            const auto made = create_instance(host, gpu_index, profile_id, at);
-            if (!made) return {made.error(), {}};
-            *made_handle = session::of_process().handle_of({handle_kind::gpu_instance, target.uuid, made->gi});
-            return {result::success, "gi=" + std::to_string(made->gi) + " placement=" + std::to_string(made->start) +
-                                         ':' + std::to_string(made->size)};
+            const auto created = create_instance(host, gpu_index, profile_id, at);
+            if (!created) return {created.error(), {}};
+            *made_handle = session::of_process().handle_of({handle_kind::gpu_instance, target.uuid, created->gi});
+            return {result::success, "gi=" + std::to_string(created->gi) + " placement=" +
+                                         std::to_string(created->start) + ':' + std::to_string(created->size)};
         });
 }
 
@@ -217,9 +217,10 @@ VGA_FAKE_NVML int nvmlDeviceGetGpuInstances(const void* device, unsigned int pro
     return query("nvmlDeviceGetGpuInstances", device, gpus_only, [&](const subject& of) {
         if (!of.card().mig_enabled || profile_of(of.card(), profile_id) == nullptr) return result::not_supported;
         std::vector<const void*> handles;
-        for (const instance& made : of.host.instances) {
-            if (made.gpu != of.gpu_index || made.profile_id != profile_id) continue;
-            handles.push_back(session::of_process().handle_of({handle_kind::gpu_instance, of.card().uuid, made.gi}));
+        for (const instance& existing : of.host.instances) {
+            if (existing.gpu != of.gpu_index || existing.profile_id != profile_id) continue;
+            handles.push_back(
+                session::of_process().handle_of({handle_kind::gpu_instance, of.card().uuid, existing.gi}));
         }
         return give<const void*>(handles, count, list);
     });

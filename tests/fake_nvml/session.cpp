@@ -128,8 +128,8 @@ const handle* session::handle_of(const handle& wanted) {
 
 const handle* session::known(const void* pointer) {
     const std::scoped_lock guard{mutex_};
-    const auto found = std::ranges::find(handles_, pointer, [](const handle& given) -> const void* { return &given; });
-    return found == handles_.end() ? nullptr : &*found;
+    const auto entry = std::ranges::find(handles_, pointer, [](const handle& known) -> const void* { return &known; });
+    return entry == handles_.end() ? nullptr : &*entry;
 }
 
 event_set* session::add_event_set() {
@@ -148,9 +148,9 @@ result session::free_event_set(const void* pointer) {
 
 result session::watch(const void* set, const std::string& uuid, std::uint64_t types) {
     const std::scoped_lock guard{mutex_};
-    const auto found = sets_.find(set);
-    if (found == sets_.end()) return result::invalid_argument;
-    found->second->types[uuid] |= types;
+    const auto entry = sets_.find(set);
+    if (entry == sets_.end()) return result::invalid_argument;
+    entry->second->types[uuid] |= types;
     return result::success;
 }
 
@@ -158,9 +158,9 @@ vgpualloc::expected<std::optional<event>, result> session::next_event(const void
     const std::scoped_lock guard{mutex_};
     const auto host = current();
     if (!host) return vgpualloc::unexpected(host.error());
-    const auto found = sets_.find(set);
-    if (found == sets_.end()) return vgpualloc::unexpected(result::invalid_argument);
-    event_set& waiting = *found->second;
+    const auto entry = sets_.find(set);
+    if (entry == sets_.end()) return vgpualloc::unexpected(result::invalid_argument);
+    event_set& waiting = *entry->second;
     const machine& now = **host;
     waiting.next = std::min(waiting.next, now.events.size());
     while (waiting.next < now.events.size()) {

@@ -192,24 +192,24 @@ func (n *nodeValues) card(common Card, index int, uuid string, isScaled bool) Ca
 	card := common
 	card.IsFiltered = n.isFiltered(index, uuid)
 	for i := range n.cards {
-		said := &n.cards[i]
-		if !said.isFor(index, uuid) {
+		settings := &n.cards[i]
+		if !settings.isFor(index, uuid) {
 			continue
 		}
-		if said.Mode != nil {
-			card.Mode = *said.Mode
+		if settings.Mode != nil {
+			card.Mode = *settings.Mode
 		}
-		if said.SplitCount != nil {
-			card.SplitCount = int(*said.SplitCount)
+		if settings.SplitCount != nil {
+			card.SplitCount = int(*settings.SplitCount)
 		}
-		if said.MemoryFactor != nil {
-			card.MemoryFactor = int(*said.MemoryFactor)
+		if settings.MemoryFactor != nil {
+			card.MemoryFactor = int(*settings.MemoryFactor)
 		}
-		if said.CoreScaling != nil {
-			card.CoreScaling = *said.CoreScaling
+		if settings.CoreScaling != nil {
+			card.CoreScaling = *settings.CoreScaling
 		}
-		if said.MemoryScaling != nil && isScaled {
-			card.MemoryScaling = *said.MemoryScaling
+		if settings.MemoryScaling != nil && isScaled {
+			card.MemoryScaling = *settings.MemoryScaling
 		}
 	}
 	if card.Mode == MIG { // instances have the memory that they have

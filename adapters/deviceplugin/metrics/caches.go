@@ -130,11 +130,11 @@ func (r *reading) caches() {
 	for _, pod := range r.pods {
 		for i := range pod.Spec.Containers {
 			name := pod.Spec.Containers[i].Name
-			found, err := filepath.Glob(filepath.Join(r.options.CacheRoot, string(pod.UID)+"_"+name, "*"+cacheFile))
-			if err != nil || len(found) == 0 {
+			files, err := filepath.Glob(filepath.Join(r.options.CacheRoot, string(pod.UID)+"_"+name, "*"+cacheFile))
+			if err != nil || len(files) == 0 {
 				continue
 			}
-			read, err := readCache(found[0])
+			read, err := readCache(files[0])
 			switch {
 			case errors.Is(err, errNotReady) || errors.Is(err, fs.ErrNotExist):
 				continue

@@ -70,14 +70,14 @@ func New(options Options) *Metrics {
 	m := &Metrics{options: options, registry: prometheus.NewRegistry()}
 	ofNode := prometheus.WrapRegistererWith(prometheus.Labels{"NodeName": options.Node}, m.registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		made := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-		ofNode.MustRegister(made)
-		return made
+		counters := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		ofNode.MustRegister(counters)
+		return counters
 	}
 	histogram := func(opts prometheus.HistogramOpts) prometheus.Histogram {
-		made := prometheus.NewHistogram(opts)
-		ofNode.MustRegister(made)
-		return made
+		histogram := prometheus.NewHistogram(opts)
+		ofNode.MustRegister(histogram)
+		return histogram
 	}
 	m.allocations = counter("vgpualloc_plugin_allocations_total", "Answers to the kubelet's Allocate", "resource", "result")
 	m.xids = counter("vgpualloc_plugin_xid_events_total", "Xid errors that the driver has reported", "deviceuuid", "xid")

@@ -30,18 +30,18 @@ type containers struct {
 }
 
 func newContainers(pods []*v1.Pod, proc string) *containers {
-	made := &containers{proc: proc, byID: map[string]containerName{}}
+	result := &containers{proc: proc, byID: map[string]containerName{}}
 	for _, pod := range pods {
 		for _, statuses := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses,
 			pod.Status.EphemeralContainerStatuses} {
 			for i := range statuses {
 				if id := containerID.FindString(statuses[i].ContainerID); id != "" {
-					made.byID[id] = containerName{pod.Namespace, pod.Name, statuses[i].Name}
+					result.byID[id] = containerName{pod.Namespace, pod.Name, statuses[i].Name}
 				}
 			}
 		}
 	}
-	return made
+	return result
 }
 
 // of is the container of a process; empty: it is in none that is known.

@@ -57,7 +57,7 @@ func readHierarchies() ([]hierarchy, error) {
 		}
 		result = append(result, hierarchy{folder: fields[4], options: strings.Join(controllers, ","), own: filepath.Join(fields[4], own)})
 	}
-	if !slices.ContainsFunc(result, func(each hierarchy) bool { return each.options == "memory" }) {
+	if !slices.ContainsFunc(result, func(group hierarchy) bool { return group.options == "memory" }) {
 		return nil, fmt.Errorf("%w: no control groups of version 1 at %s", ErrImpossible, groupsFolder)
 	}
 	return result, nil
@@ -76,17 +76,17 @@ func groupOf(lines string, controllers []string) (string, bool) {
 
 // makeGroups makes a group of this name in each hierarchy, below that of this process, and takes away those of runs that were killed.
 func makeGroups(hierarchies []hierarchy, name string) error {
-	for _, each := range hierarchies {
-		for _, old := range leftBehind(each.own) {
+	for _, group := range hierarchies {
+		for _, old := range leftBehind(group.own) {
 			removeTree(old)
 		}
-		folder := filepath.Join(each.own, name)
+		folder := filepath.Join(group.own, name)
 		if err := os.Mkdir(folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("a control group: %w", err)
 		}
 		// A group of this kind takes nobody in until it has processors and memory.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
-			text, err := os.ReadFile(filepath.Join(each.own, file))
+			text, err := os.ReadFile(filepath.Join(group.own, file))
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
@@ -104,11 +104,11 @@ func makeGroups(hierarchies []hierarchy, name string) error {
 // leftBehind are groups of runs whose process does not run any more.
 func leftBehind(folder string) []string {
 	var result []string
-	found, _ := filepath.Glob(filepath.Join(folder, groupPrefix+"*")) // the pattern is well-formed
-	for _, each := range found {
-		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(each), groupPrefix))
+	groups, _ := filepath.Glob(filepath.Join(folder, groupPrefix+"*")) // the pattern is well-formed
+	for _, folder := range groups {
+		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(folder), groupPrefix))
 		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			result = append(result, each)
+			result = append(result, folder)
 		}
 	}
 	return result
@@ -116,8 +116,8 @@ func leftBehind(folder string) []string {
 
 // joinGroups moves this process.
 func joinGroups(hierarchies []hierarchy, name string) error {
-	for _, each := range hierarchies {
-		if err := os.WriteFile(filepath.Join(each.own, name, "cgroup.procs"), []byte("0\n"), 0o644); err != nil {
+	for _, group := range hierarchies {
+		if err := os.WriteFile(filepath.Join(group.own, name, "cgroup.procs"), []byte("0\n"), 0o644); err != nil {
 			return fmt.Errorf("entering a control group: %w", err)
 		}
 	}
@@ -132,16 +132,16 @@ func mountGroups(hierarchies []hierarchy) error {
 	if err := syscall.Mount("tmpfs", groupsFolder, "tmpfs", 0, "mode=755"); err != nil {
 		return fmt.Errorf("mounting an empty %s: %w", groupsFolder, err)
 	}
-	for _, each := range hierarchies {
-		if err := os.Mkdir(each.folder, 0o755); err != nil {
+	for _, group := range hierarchies {
+		if err := os.Mkdir(group.folder, 0o755); err != nil {
 			return err
 		}
-		if err := syscall.Mount("cgroup", each.folder, "cgroup", 0, each.options); err != nil {
-			return fmt.Errorf("mounting control groups %s: %w", each.options, err)
+		if err := syscall.Mount("cgroup", group.folder, "cgroup", 0, group.options); err != nil {
+			return fmt.Errorf("mounting control groups %s: %w", group.options, err)
 		}
-		if parts := strings.Split(each.options, ","); len(parts) > 1 && parts[0] != "none" {
+		if parts := strings.Split(group.options, ","); len(parts) > 1 && parts[0] != "none" {
 			for _, part := range parts {
-				if err := os.Symlink(each.folder, filepath.Join(groupsFolder, part)); err != nil {
+				if err := os.Symlink(group.folder, filepath.Join(groupsFolder, part)); err != nil {
 					return err
 				}
 			}
@@ -152,8 +152,8 @@ func mountGroups(hierarchies []hierarchy) error {
 
 // removeGroups takes the groups away, whose processes have ended or are about to.
 func removeGroups(hierarchies []hierarchy, name string) {
-	for _, each := range hierarchies {
-		folder := filepath.Join(each.own, name)
+	for _, group := range hierarchies {
+		folder := filepath.Join(group.own, name)
 		for range 100 {
 			removeTree(folder)
 			if _, err := os.Stat(folder); err != nil {

@@ -102,8 +102,8 @@ func first(name string) (status int, err error) {
 		return 1, err
 	}
 	go func() {
-		for each := range signals {
-			_ = child.Signal(each) // it may have ended meanwhile
+		for signal := range signals {
+			_ = child.Signal(signal) // it may have ended meanwhile
 		}
 	}()
 	for {

@@ -79,14 +79,14 @@ func (view View) enter() error {
 		if err := show(opened[bind.Source], bind.Target); err != nil {
 			return err
 		}
-		for _, kept := range view.Keep {
-			if !strings.HasPrefix(kept+"/", bind.Target+"/") {
+		for _, folder := range view.Keep {
+			if !strings.HasPrefix(folder+"/", bind.Target+"/") {
 				continue
 			}
-			if err := os.MkdirAll(kept, 0o755); err != nil {
+			if err := os.MkdirAll(folder, 0o755); err != nil {
 				return err
 			}
-			if err := show(opened[kept], kept); err != nil {
+			if err := show(opened[folder], folder); err != nil {
 				return err
 			}
 		}

@@ -151,9 +151,9 @@ func (c *comparison) mig(i int, share Share, uuid string) {
 
 func (c *comparison) mps(i int, share Share) {
 	limit := ""
-	for _, each := range strings.Split(c.Environment["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], ",") {
-		if strings.HasPrefix(each, fmt.Sprintf("%d=", i)) {
-			limit = each
+	for _, part := range strings.Split(c.Environment["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], ",") {
+		if strings.HasPrefix(part, fmt.Sprintf("%d=", i)) {
+			limit = part
 		}
 	}
 	if expected := fmt.Sprintf("%d=%dM", i, share.MemoryMiB); limit != expected {
@@ -171,12 +171,12 @@ func (c *comparison) mps(i int, share Share) {
 
 // library looks at what makes HAMi-core work, which is there where a card is shared by it and nowhere else.
 func (c *comparison) library(wanted bool) {
-	for _, each := range []struct{ target, source string }{
+	for _, mount := range []struct{ target, source string }{
 		{"/usr/local/vgpu/libvgpu.so", c.node.path("vgpu/libvgpu.so")}, {"/etc/ld.so.preload", c.node.path("vgpu/ld.so.preload")},
 		{"/tmp/vgpu", c.node.path(filepath.Join("vgpu/vgpu/containers", string(c.pod.UID)+"_"+c.container))},
 		{"/tmp/vgpulock", c.node.path("tmp/vgpulock")},
 	} {
-		c.mounted(each.target, each.source, wanted)
+		c.mounted(mount.target, mount.source, wanted)
 	}
 	if !wanted {
 		for name := range c.Environment {

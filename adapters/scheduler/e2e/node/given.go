@@ -59,7 +59,7 @@ func (node *Node) Given(pod *corev1.Pod, container string) (Given, error) {
 
 // readGiven reads lines like "2026-11-28T22:00:00.1Z stdout F env A=b".
 func readGiven(text string) (Given, error) {
-	given := Given{Environment: map[string]string{}, Mounts: map[string]Mount{}}
+	result := Given{Environment: map[string]string{}, Mounts: map[string]Mount{}}
 	for _, line := range strings.Split(text, "\n") {
 		fields := strings.SplitN(line, " ", 4)
 		if len(fields) < 4 {
@@ -69,28 +69,28 @@ func readGiven(text string) (Given, error) {
 		switch kind {
 		case "env":
 			name, value, _ := strings.Cut(rest, "=")
-			given.Environment[name] = value
+			result.Environment[name] = value
 		case "mount":
 			if words := strings.Fields(rest); len(words) == 3 {
-				given.Mounts[words[0]] = Mount{Root: words[1], ReadOnly: words[2] == "ro"}
+				result.Mounts[words[0]] = Mount{Root: words[1], ReadOnly: words[2] == "ro"}
 			}
 		case "nvidia-smi":
 			seen, err := readSeen(rest)
 			if err != nil {
-				return given, err
+				return result, err
 			}
-			given.Devices = append(given.Devices, seen)
+			result.Devices = append(result.Devices, seen)
 		case "libvgpu":
-			given.Library = append(given.Library, rest)
+			result.Library = append(result.Library, rest)
 		case "cuda":
-			given.Cuda = rest
+			result.Cuda = rest
 		case "error":
-			given.Errors = append(given.Errors, rest)
+			result.Errors = append(result.Errors, rest)
 		case "end":
-			return given, nil
+			return result, nil
 		}
 	}
-	return given, ErrNotYet
+	return result, ErrNotYet
 }
 
 // readSeen reads "UUID NUMBER MiB NAME".

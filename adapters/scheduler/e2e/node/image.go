@@ -45,16 +45,16 @@ func writeImages(path string, images ...image) error {
 		Layers   []string
 	}
 	var manifest []entry
-	for _, each := range images {
-		layer, err := each.layer()
+	for _, image := range images {
+		layer, err := image.layer()
 		if err != nil {
-			return fmt.Errorf("image %s: %w", each.name, err)
+			return fmt.Errorf("image %s: %w", image.name, err)
 		}
 		digest := sha256.Sum256(layer)
 		layerName := hex.EncodeToString(digest[:]) + "/layer.tar"
 		config, err := json.Marshal(map[string]any{
 			"architecture": runtime.GOARCH, "os": "linux",
-			"config": map[string]any{"Entrypoint": []string{"/" + filepath.Base(each.programs[0])}, "Env": []string{"PATH=/"}},
+			"config": map[string]any{"Entrypoint": []string{"/" + filepath.Base(image.programs[0])}, "Env": []string{"PATH=/"}},
 			"rootfs": map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + hex.EncodeToString(digest[:])}},
 		})
 		if err != nil {
@@ -62,7 +62,7 @@ func writeImages(path string, images ...image) error {
 		}
 		configDigest := sha256.Sum256(config)
 		configName := hex.EncodeToString(configDigest[:]) + ".json"
-		manifest = append(manifest, entry{configName, []string{each.name}, []string{layerName}})
+		manifest = append(manifest, entry{configName, []string{image.name}, []string{layerName}})
 		if err := addFile(archive, configName, config, 0o644); err != nil {
 			return err
 		}

@@ -262,17 +262,17 @@ func (churn *churn) compare(pod *corev1.Pod, holders map[string]string) {
 	}
 	churn.busy[pod.Name] = marks
 	if !known {
-		for _, each := range marks {
-			must(each.real.Machine.MarkBusy(each.gpu, each.gi, true))
+		for _, instance := range marks {
+			must(instance.real.Machine.MarkBusy(instance.gpu, instance.gi, true))
 		}
 	}
 }
 
 func (churn *churn) idle(name string) {
-	for _, each := range churn.busy[name] {
-		if err := each.real.Machine.MarkBusy(each.gpu, each.gi, false); err != nil {
+	for _, instance := range churn.busy[name] {
+		if err := instance.real.Machine.MarkBusy(instance.gpu, instance.gi, false); err != nil {
 			churn.env.Say("pod %s: its instance has gone before it: %v", name, err)
-			churn.summary.example(check.Violation{Rule: ruleHardware, Node: each.real.Name, Pods: []string{name}, Text: err.Error()})
+			churn.summary.example(check.Violation{Rule: ruleHardware, Node: instance.real.Name, Pods: []string{name}, Text: err.Error()})
 		}
 	}
 	delete(churn.busy, name)

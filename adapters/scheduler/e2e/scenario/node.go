@@ -145,12 +145,12 @@ func (stage *nodeStage) await(name string) *corev1.Pod {
 
 func waitingFor(pod *corev1.Pod) string {
 	var result []string
-	for _, each := range pod.Status.ContainerStatuses {
-		if each.State.Waiting != nil {
-			result = append(result, each.Name+": "+each.State.Waiting.Reason+" "+each.State.Waiting.Message)
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.State.Waiting != nil {
+			result = append(result, status.Name+": "+status.State.Waiting.Reason+" "+status.State.Waiting.Message)
 		}
-		if each.State.Terminated != nil {
-			result = append(result, fmt.Sprintf("%s: ended with %d %s", each.Name, each.State.Terminated.ExitCode, each.State.Terminated.Message))
+		if status.State.Terminated != nil {
+			result = append(result, fmt.Sprintf("%s: ended with %d %s", status.Name, status.State.Terminated.ExitCode, status.State.Terminated.Message))
 		}
 	}
 	for _, condition := range pod.Status.Conditions {
@@ -217,14 +217,14 @@ func (stage *nodeStage) kill(step *nodeStep) {
 	for _, pod := range env.list() {
 		before[pod.Name] = pod.Annotations["volcano.sh/vgpu-ids-new"]
 	}
-	for _, each := range []struct {
+	for _, victim := range []struct {
 		name            string
 		kubelet, plugin bool
 	}{{"kubelet", true, false}, {"device plugin", false, true}, {"both", true, true}} {
 		began := time.Now()
-		real.restart(each.kubelet, each.plugin)
+		real.restart(victim.kubelet, victim.plugin)
 		real.awaitCards(4)
-		env.Say("%s killed: the node offers its cards again after %.1f s", each.name, time.Since(began).Seconds())
+		env.Say("%s killed: the node offers its cards again after %.1f s", victim.name, time.Since(began).Seconds())
 		stage.run(step, stage.wants("hami-core", vgpu(1, 1024, 5)), stage.wants("mps", vgpu(1, 1024, 5)))
 	}
 	for name, decision := range before {

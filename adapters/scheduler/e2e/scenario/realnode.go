@@ -127,10 +127,10 @@ func (real *realNode) registrations() map[string]int {
 	if err != nil {
 		return result // it does not run, or not yet
 	}
-	for _, found := range registrationFigure.FindAllStringSubmatch(text, -1) {
-		count, err := strconv.Atoi(found[2])
+	for _, match := range registrationFigure.FindAllStringSubmatch(text, -1) {
+		count, err := strconv.Atoi(match[2])
 		must(err)
-		result[found[1]] = count
+		result[match[1]] = count
 	}
 	return result
 }
