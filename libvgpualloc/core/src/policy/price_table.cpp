@@ -35,6 +35,12 @@ std::int64_t milli_of(const device_request& request, const cluster& nodes) {
     return 0;
 }
 
+/// An amount for each GPU's worth of a demand; 0 if there is none.
+double per_gpu(double amount, double milli) noexcept {
+    constexpr double amount_max = 1e12; // beyond any host
+    return milli > 0.0 ? std::min(amount * static_cast<double>(whole_gpu.count()) / milli, amount_max) : 0.0;
+}
+
 /// Whether devices are short of CPU: price_table::cpu_scarce. `without_devices` is the milli-CPU that pods without
 /// devices ask for, per device's worth of the others.
 bool is_cpu_scarce(const cluster& nodes, double cpu_per_gpu, double without_devices) {
@@ -58,36 +64,34 @@ bool price_table::device_prices::is_of(const device_spec& device) const {
     return model == device.model && mode == device.mode->name() && memory == device.memory && cores == device.cores;
 }
 
+pod_size size_of(milli_cpu cpu, std::span<const device_request> containers, const cluster& nodes) {
+    pod_size result{.cpu = cpu.count()};
+    for (const device_request& container : containers) {
+        const std::int64_t taken = container.count * milli_of(container, nodes);
+        result.milli += taken;
+        if (container.count > 0) result.has_devices = true;
+        if (is_kept_away(container, nodes)) result.kept_away += taken;
+    }
+    return result;
+}
+
+std::int64_t sized_demand::cpu_per_gpu() const noexcept { return static_cast<std::int64_t>(per_gpu(cpu, milli)); }
+
+price_table prices_by_size(const sized_demand& demand, const cluster& nodes) {
+    const double without_devices = per_gpu(demand.cpu_without_devices, demand.milli);
+    return {.devices = {},
+            .cpu_per_gpu = demand.cpu_per_gpu(),
+            .models_named = demand.kept_away > 0.01 * demand.milli,
+            .cpu_scarce = is_cpu_scarce(nodes, per_gpu(demand.cpu, demand.milli), without_devices)};
+}
+
 price_table prices_by_size(const workload& demand, const cluster& nodes) {
-    double cpu = 0.0;
-    double milli = 0.0;
-    double milli_kept_away = 0.0;
-    double cpu_without_devices = 0.0;
+    sized_demand sums;
     for (const typical_request& pod : demand.typical) {
         const double weight = pod.weight > 0 ? static_cast<double>(pod.weight) : pod.frequency;
-        std::int64_t of_pod = 0;
-        std::int64_t kept_away = 0;
-        std::int64_t devices = 0;
-        for (const device_request& container : pod.containers) {
-            const std::int64_t taken = container.count * milli_of(container, nodes);
-            of_pod += taken;
-            devices += container.count;
-            if (is_kept_away(container, nodes)) kept_away += taken;
-        }
-        if (devices == 0) cpu_without_devices += weight * static_cast<double>(pod.cpu.count());
-        if (of_pod == 0) continue;
-        milli += weight * static_cast<double>(of_pod);
-        milli_kept_away += weight * static_cast<double>(kept_away);
-        cpu += weight * static_cast<double>(pod.cpu.count());
+        sums.add(size_of(pod.cpu, pod.containers, nodes), weight);
     }
-    constexpr double cpu_max = 1e12; // per GPU; beyond any host
-    const auto per_gpu = [&](double amount) {
-        return milli > 0.0 ? std::min(amount * static_cast<double>(whole_gpu.count()) / milli, cpu_max) : 0.0;
-    };
-    return {.devices = {},
-            .cpu_per_gpu = static_cast<std::int64_t>(per_gpu(cpu)),
-            .models_named = milli_kept_away > 0.01 * milli,
-            .cpu_scarce = is_cpu_scarce(nodes, per_gpu(cpu), per_gpu(cpu_without_devices))};
+    return prices_by_size(sums, nodes);
 }
 
 std::shared_ptr<const price_book> book_by_size(const workload& demand, const cluster& nodes) {

@@ -20,8 +20,11 @@ struct policy_parameters {
     /// Of `target`, if the caller measures fragmentation too and works on the same allocator's ids: what one computes
     /// the other need not. Null: a policy that needs one makes its own.
     std::shared_ptr<fragmentation_model> fragmentation = nullptr;
-    /// What rests of devices are worth, for dual_price. Null: rests are worth their size and CPU never runs out.
+    /// What rests of devices are worth, for dual_price and bid_price. Null: rests are worth their size and CPU never
+    /// runs out.
     std::shared_ptr<const price_book> prices = nullptr;
+    /// Whether `prices` were solved or read; if not, bid_price begins with them and learns its own.
+    bool prices_are_known = false;
 
     [[nodiscard]] std::shared_ptr<fragmentation_model> fragmentation_or_new() const {
         return fragmentation ? fragmentation : std::make_shared<fragmentation_model>(target);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,9 +59,42 @@ struct price_book {
     }
 };
 
+/// What one pod asks for, by size.
+struct pod_size {
+    std::int64_t cpu = 0;       ///< milli-CPU
+    std::int64_t milli = 0;     ///< milli-GPU; a request's part of a GPU is that on the first kind that takes it
+    std::int64_t kept_away = 0; ///< of these, what names models and so keeps away from devices that would serve it
+    bool has_devices = false;
+};
+[[nodiscard]] pod_size size_of(milli_cpu cpu, std::span<const device_request> containers, const cluster& nodes);
+
+/// Sums over pods, each with a weight. Pods whose requests no kind takes are left out.
+struct sized_demand {
+    double cpu = 0.0; ///< of pods that take devices
+    double milli = 0.0;
+    double kept_away = 0.0;
+    double cpu_without_devices = 0.0; ///< of pods that ask for none; counts for price_table::cpu_scarce alone
+
+    void add(const pod_size& pod, double weight) noexcept {
+        if (!pod.has_devices) cpu_without_devices += weight * static_cast<double>(pod.cpu);
+        if (pod.milli == 0) return;
+        milli += weight * static_cast<double>(pod.milli);
+        kept_away += weight * static_cast<double>(pod.kept_away);
+        cpu += weight * static_cast<double>(pod.cpu);
+    }
+    void scale(double factor) noexcept {
+        cpu *= factor;
+        milli *= factor;
+        kept_away *= factor;
+        cpu_without_devices *= factor;
+    }
+    /// Milli-CPU that a GPU's worth of the demand asks for; 0 if none is.
+    [[nodiscard]] std::int64_t cpu_per_gpu() const noexcept;
+};
+
 /// A table that lists no device and needs no solver: rests are worth their size, capped by the CPU per GPU that
-/// requests ask for. A request's part of a GPU is that on the first kind of device in the cluster that takes it;
-/// requests that no kind takes are left out, and those for no device count for cpu_scarce alone.
+/// requests ask for.
+[[nodiscard]] price_table prices_by_size(const sized_demand& demand, const cluster& nodes);
 [[nodiscard]] price_table prices_by_size(const workload& demand, const cluster& nodes);
 /// A book with these, for whoever has no solver.
 [[nodiscard]] std::shared_ptr<const price_book> book_by_size(const workload& demand, const cluster& nodes);

@@ -1,4 +1,5 @@
-#include "vgpualloc/policy/dual_price.hpp"
+// The potential in whole numbers.
+#include "vgpualloc/policy/rest_potential.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -15,6 +16,7 @@ constexpr std::int64_t millionths = 1'000'000;
 constexpr std::int64_t cpu_max = 1'000'000'000'000; ///< milli-CPU, beyond any host
 /// Of the potential for a millionth of a GPU; 100, since cpu_rule::high_share is in hundredths.
 constexpr std::int64_t points_per_millionth = 100;
+constexpr double points_per_gpu = static_cast<double>(points_per_millionth * millionths);
 constexpr double ties_per_point = 0x1p20; ///< steps of a tie for one of the potential; exact for losses below 64 GPUs
 
 /// How much CPU the worth of a node's devices needs, in hundredths. Factors are of the workload's CPU per GPU.
@@ -49,7 +51,7 @@ std::int64_t usable(std::int64_t worth, std::int64_t need, std::int64_t cpu, std
 
 } // namespace
 
-dual_price::kind_prices dual_price::prices_of(const device_spec& device) const {
+rest_potential::kind_prices rest_potential::prices_of(const device_spec& device) const {
     kind_prices result{.known = true};
     for (const price_table::device_prices& prices : book_->table.devices) {
         if (!prices.is_of(device)) continue;
@@ -63,7 +65,7 @@ dual_price::kind_prices dual_price::prices_of(const device_spec& device) const {
     return result;
 }
 
-dual_price::rest_sums dual_price::worth_of(const device_view& device) {
+rest_potential::rest_sums rest_potential::worth_of(const device_view& device) {
     if (device.kind >= kinds_.size()) kinds_.resize(device.kind + std::size_t{1});
     kind_prices& prices = kinds_[device.kind];
     if (!prices.known) prices = prices_of(*device.spec);
@@ -78,7 +80,7 @@ dual_price::rest_sums dual_price::worth_of(const device_view& device) {
     return result;
 }
 
-dual_price::rest_sums dual_price::sum_of(const device_config& config) {
+rest_potential::rest_sums rest_potential::sum_of(const device_config& config) {
     rest_sums sum{.worth = 0};
     for (const device_view* device : config.devices) {
         if (device->service != service_state::in_service) continue;
@@ -91,7 +93,7 @@ dual_price::rest_sums dual_price::sum_of(const device_config& config) {
     return sum;
 }
 
-dual_price::rest_sums dual_price::sums_of(const device_config& config) {
+rest_potential::rest_sums rest_potential::sums_of(const device_config& config) {
     if (version_ != book_->version) {
         forget_ids();
         version_ = book_->version;
@@ -103,7 +105,7 @@ dual_price::rest_sums dual_price::sums_of(const device_config& config) {
 }
 
 /// In points.
-std::int64_t dual_price::potential(const node_view& node) {
+std::int64_t rest_potential::potential(const node_view& node) {
     const rest_sums sum = sums_of(*node.config);
     const std::int64_t uncapped = points_per_millionth * sum.premium + sum.squares * points_per_millionth / 5;
     const std::int64_t cpu_per_gpu = book_->table.cpu_per_gpu;
@@ -124,7 +126,7 @@ std::int64_t dual_price::potential(const node_view& node) {
 /// Steps by which a node comes after others that are as good: thousandths of a GPU's CPU that are left, less 300 for
 /// each of its devices, because of nodes with as much CPU the one with more devices has less of it to spare. Any two
 /// differ by less than one point of the potential.
-std::int64_t dual_price::tie(const node_view& node) const noexcept {
+std::int64_t rest_potential::tie(const node_view& node) const noexcept {
     if (book_->table.cpu_per_gpu <= 0 || book_->table.cpu_scarce) return 0;
     constexpr std::int64_t left_max = 500'000;
     constexpr std::int64_t per_device = 300;
@@ -134,10 +136,12 @@ std::int64_t dual_price::tie(const node_view& node) const noexcept {
     return std::min(left / book_->table.cpu_per_gpu, left_max) - per_device * devices;
 }
 
-double dual_price::node_score(const request_view& request, const node_view& before, const node_view& after) {
-    const auto gain = static_cast<double>(potential(after) - potential(before));
+double rest_potential::gain(const request_view& request, const node_view& before, const node_view& after) {
+    const auto gained = static_cast<double>(potential(after) - potential(before));
     const double behind = request.devices > 0 ? static_cast<double>(tie(after)) / ties_per_point : 0.0;
-    return (gain - behind) / static_cast<double>(points_per_millionth * millionths);
+    return (gained - behind) / points_per_gpu;
 }
+
+double rest_potential::worth(const node_view& node) { return static_cast<double>(potential(node)) / points_per_gpu; }
 
 } // namespace vgpualloc::policies

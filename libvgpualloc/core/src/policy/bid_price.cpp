@@ -1,0 +1,205 @@
+// Prices of slots, and scores at these.
+#include "vgpualloc/policy/bid_price.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "policy/exponential.hpp"
+
+namespace vgpualloc::policies {
+
+namespace {
+
+constexpr std::int64_t price_steps = 64;            ///< Q
+constexpr std::int64_t milli_of_single = 3000;      ///< S1: what the last slot of one device costs
+constexpr std::int64_t slot_units = 1 << 16;        ///< of a slot, for parts of one
+constexpr std::int64_t near_steps = 64;             ///< of a GPU that has to leave before a next slot is there
+constexpr std::int64_t near_max = 16 * near_steps;  ///< beyond that none is near
+constexpr std::int32_t turnover_steps = 8;
+constexpr double units_per_gpu = 1000.0 * price_steps * slot_units * turnover_steps;
+
+/// ln(16 / d) for d eighths of a turnover: the part of a slot that is s^L falls so with every GPU.
+constexpr std::array<double, turnover_steps> fall_of_next{
+    0x1.62e42fefa39efp+1, 0x1.0a2b23f3bab73p+1, 0x1.ac89b834770d4p+0, 0x1.62e42fefa39efp+0,
+    0x1.29c440606e6abp+0, 0x1.f62f40794a7b8p-1, 0x1.a74269f84330ep-1, 0x1.62e42fefa39efp-1};
+
+bool are_alike(const bid_classes& a, const bid_classes& b) {
+    return std::ranges::equal(a.classes, b.classes,
+                              [](const bid_class& left, const bid_class& right) { return left.is_alike(right); });
+}
+
+} // namespace
+
+bid_price::bid_price(const policy_parameters& parameters, bid_options options)
+    : demand_{options},
+      own_prices_{parameters.prices_are_known ? nullptr : std::make_shared<price_book>()},
+      potential_{own_prices_        ? own_prices_
+                 : parameters.prices ? parameters.prices
+                                     : std::make_shared<const price_book>()} {
+    if (own_prices_ && parameters.prices) own_prices_->replace(parameters.prices->table);
+}
+
+/// The demand has another list of classes.
+void bid_price::take_classes() {
+    const std::shared_ptr<const bid_classes> before = std::exchange(classes_, demand_.classes());
+    slots_.set_classes(classes_);
+    if (!before || !classes_ || !are_alike(*before, *classes_)) levels_.of_class.clear();
+    if (levels_.turnover > 0) ++epoch_;
+    if (own_prices_ && classes_ && classes_->by_size != own_prices_->table) own_prices_->replace(classes_->by_size);
+    list_priced();
+}
+
+void bid_price::reprice(const ledger& book) {
+    const price_levels before = levels_;
+    const double turnover = demand_.turnover() * turnover_steps;
+    constexpr double turnover_slack = 0.72; // 0.09 of the whole
+    if (std::abs(turnover - levels_.turnover) > turnover_slack) {
+        levels_.turnover = static_cast<std::int32_t>(turnover + 0.5);
+    }
+    if (levels_.turnover == 0) levels_.of_class.clear();
+    if (levels_.turnover > 0) {
+        const std::span<const std::int64_t> stock = slots_.stock(book);
+        stock_.assign(stock.begin(), stock.end());
+        const double covered = demand_.options().stock_time * demand_.offered();
+        const bool is_first = levels_.of_class.empty();
+        levels_.of_class.resize(stock.size(), 0);
+        for (std::size_t c = 0; c < stock.size(); ++c) {
+            const double arrivals = covered * classes_->classes[c].share;
+            const double scarcity =
+                arrivals > 0.0 ? exp_of_minus(static_cast<double>(stock[c]) / arrivals) : 0.0;
+            const double wanted = scarcity * static_cast<double>(price_steps);
+            constexpr double slack = 0.75;
+            std::int32_t& level = levels_.of_class[c];
+            if (is_first || std::abs(wanted - level) > slack) level = static_cast<std::int32_t>(wanted + 0.5);
+        }
+    }
+    if (levels_ == before) return;
+    ++epoch_;
+    list_priced();
+}
+
+/// Makes of levels and classes what scores are made of.
+void bid_price::list_priced() {
+    before_ = {};
+    priced_.clear();
+    next_slot_.clear();
+    if (levels_.turnover == 0 || !classes_) return;
+    for (std::size_t c = 0; c < levels_.of_class.size(); ++c) {
+        if (levels_.of_class[c] == 0) continue;
+        const bid_class& of = classes_->classes[c];
+        const std::int64_t whole = of.devices == 1 ? milli_of_single : of.milli;
+        priced_.push_back({.number = c, .price = whole * levels_.of_class[c], .rule = slots_.rules()[c]});
+    }
+    const double fall = fall_of_next[static_cast<std::size_t>(levels_.turnover - 1)] / static_cast<double>(near_steps);
+    for (std::int64_t missing = 0; missing < near_max; ++missing) {
+        const double part = exp_of_minus(fall * static_cast<double>(missing));
+        next_slot_.push_back(static_cast<std::int64_t>(part * static_cast<double>(slot_units) + 0.5));
+    }
+}
+
+/// What the slots of a node are worth, in milli-GPU / price_steps / slot_units.
+std::int64_t bid_price::slot_worth(const node_view& node) {
+    const std::int32_t* const offers = slots_.offers(*node.config);
+    const std::int64_t cpu_left = node.cpu_left.count();
+    const auto devices = static_cast<std::int64_t>(node.config->devices.size());
+    const std::int64_t cpu_per_gpu = std::max<std::int64_t>(classes_->cpu_per_gpu, 1);
+    std::int64_t sum = 0;
+    for (const priced_class& priced : priced_) {
+        const slot_rule& rule = priced.rule;
+        const std::int64_t offered = offers[priced.number];
+        const std::int64_t whole = rule.slots(offers[priced.number], cpu_left);
+        std::int64_t units = whole * slot_units;
+        if (rule.devices > 1) {
+            const std::int64_t next = whole + 1;
+            if (next * rule.devices <= devices && next * rule.cpu <= node.cpu_capacity.count()) {
+                const std::int64_t devices_missing = (next * rule.devices - offered) * near_steps;
+                const std::int64_t cpu_missing = (next * rule.cpu - cpu_left) * near_steps / cpu_per_gpu;
+                const auto missing = static_cast<std::size_t>(
+                    std::max({devices_missing, cpu_missing, std::int64_t{0}}));
+                if (missing < next_slot_.size()) units += next_slot_[missing];
+            }
+        }
+        sum += priced.price * units;
+    }
+    return sum;
+}
+
+double bid_price::node_score(const request_view& request, const node_view& before, const node_view& after) {
+    const double gain = potential_.gain(request, before, after);
+    if (priced_.empty()) return gain;
+    const bool is_seen = before.config->id != not_interned && before_.config == before.config->id &&
+                         before_.cpu_left == before.cpu_left && before_.cpu_capacity == before.cpu_capacity;
+    if (!is_seen) {
+        before_ = {.config = before.config->id,
+                   .cpu_left = before.cpu_left,
+                   .cpu_capacity = before.cpu_capacity,
+                   .worth = slot_worth(before)};
+    }
+    const std::int64_t lost = (before_.worth - slot_worth(after)) * levels_.turnover;
+    return gain - static_cast<double>(lost) / units_per_gpu;
+}
+
+void bid_price::note_arrival(const pod_request& request, const ledger& book) {
+    if (book_ != &book || devices_ == 0) {
+        book_ = &book;
+        slots_.forget_nodes();
+        devices_ = 0;
+        for (const node& of : book.nodes().nodes) devices_ += static_cast<std::int64_t>(of.devices.size());
+    }
+    const std::int64_t arrivals_before = demand_.arrivals();
+    const bool is_new_list = demand_.note_arrival(request, book);
+    if (demand_.arrivals() == arrivals_before) return; // of a pod without devices
+    if (is_new_list) take_classes();
+    const std::int64_t every = 1 + devices_ / demand_.options().devices_per_pricing;
+    if (is_new_list || demand_.arrivals() % every == 0) reprice(book);
+}
+
+void bid_price::observe(const policy_event& event) {
+    if (book_ != event.book) {
+        book_ = event.book;
+        devices_ = 0;
+        slots_.forget_nodes();
+    }
+    if (event.entry == nullptr) devices_ = 0;
+    demand_.observe(event);
+    slots_.touch(event.where);
+}
+
+void bid_price::enter_trial() {
+    demand_.enter_trial();
+    before_trials_.push_back(levels_);
+}
+
+void bid_price::leave_trial(bool keep) {
+    const bool is_other_list = demand_.leave_trial(keep);
+    if (before_trials_.empty()) return;
+    price_levels before = std::move(before_trials_.back());
+    before_trials_.pop_back();
+    if (keep) return;
+    if (is_other_list) take_classes();
+    if (before == levels_) return;
+    levels_ = std::move(before);
+    ++epoch_;
+    list_priced();
+}
+
+void bid_price::forget_ids() {
+    potential_.forget_ids();
+    slots_.forget_ids();
+    before_ = {};
+}
+
+std::vector<bid_price::slot_price> bid_price::slot_prices() const {
+    std::vector<slot_price> result;
+    for (const priced_class& priced : priced_) {
+        result.push_back({.of = &classes_->classes[priced.number],
+                          .price = turnover() * static_cast<double>(priced.price) / (1000.0 * price_steps),
+                          .stock = stock_[priced.number]});
+    }
+    return result;
+}
+
+} // namespace vgpualloc::policies
