@@ -260,7 +260,7 @@ private:
         for (const run_setting& key : all_settings()) {
             if (key.name == "out" || key.name == "trace") continue;
             const std::string value = key.get(config);
-            add(key.name, key.is_path() && !value.empty() ? "a file" : value);
+            add(key.name, key.is_path(value) && !value.empty() ? "a file" : value);
         }
         if (policy.policy == pool_reference) add("policy", policy.policy);
         add("mig_dialect", policy.mig_dialect);

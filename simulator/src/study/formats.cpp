@@ -80,13 +80,13 @@ void tell_skipped(const vgputraces::skipped_rows& skipped, const std::string& na
     loaded.skipped = skipped;
 }
 
-void warn_of_other_prices(const run_config& config, const std::optional<vgpualloc::price_table>& prices,
+void warn_of_other_prices(const run_config& config, const std::optional<vgpualloc::learned_prices>& prices,
                           const vgpualloc::cluster& nodes, std::vector<error>& warnings) {
-    if (!prices || prices->devices.empty()) return;
-    for (const auto& of_kind : prices->devices) {
+    if (!prices || prices->rests.devices.empty()) return;
+    for (const auto& of_kind : prices->rests.devices) {
         if (std::ranges::any_of(nodes.kinds, [&of_kind](const auto& kind) { return of_kind.is_of(kind); })) return;
     }
-    const auto& first = prices->devices.front();
+    const auto& first = prices->rests.devices.front();
     warnings.push_back({.code = error_code::unsupported,
                         .where = config.prices,
                         .field = "devices",
@@ -100,8 +100,8 @@ std::span<const input_format> all_formats() { return formats; }
 
 std::string format_names() { return vgpuformats::joined(formats, &input_format::name); }
 
-expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& config, input_reader& from) {
-    if (config.prices.empty()) return std::nullopt;
+expected<std::optional<vgpualloc::learned_prices>> load_prices(const run_config& config, input_reader& from) {
+    if (config.prices.empty() || !find_setting("prices")->is_path(config.prices)) return std::nullopt;
     auto prices = from.read_text(config.prices, read_prices);
     if (!prices) return unexpected(std::move(prices).error());
     return *std::move(prices);

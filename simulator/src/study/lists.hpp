@@ -13,10 +13,10 @@
 namespace vgpusim {
 
 /// The prices that the configuration names; none if it names none.
-[[nodiscard]] expected<std::optional<vgpualloc::price_table>> load_prices(const run_config& config, input_reader& from);
+[[nodiscard]] expected<std::optional<vgpualloc::learned_prices>> load_prices(const run_config& config, input_reader& from);
 
 /// Warns of prices that list kinds of devices, but none of the cluster's.
-void warn_of_other_prices(const run_config& config, const std::optional<vgpualloc::price_table>& prices,
+void warn_of_other_prices(const run_config& config, const std::optional<vgpualloc::learned_prices>& prices,
                           const vgpualloc::cluster& nodes, std::vector<error>& warnings);
 
 /// Keeps the rows that were passed over, and warns of them.

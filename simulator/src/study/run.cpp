@@ -312,7 +312,9 @@ expected<std::unique_ptr<started_run>> started_run::begin(const run_config& conf
                                  {.target = input.typical,
                                   .seed = static_cast<std::uint64_t>(config.seed),
                                   .fragmentation = run->fragmentation,
-                                  .prices = run->prices.book()},
+                                  .prices = run->prices.book(),
+                                  .prices_are_known = prices_from(config) != prices_online,
+                                  .learned = loaded.prices ? std::make_shared<vgpualloc::learned_prices>(*loaded.prices) : nullptr},
                                  record.ledger->nodes());
     if (!policies) return unexpected(std::move(policies).error());
     run->policies = *std::move(policies);
@@ -348,7 +350,7 @@ expected<run_record> started_run::end(simulation_result result) {
     const simulation_input& input = parts_->loaded->input;
     run_record& record = parts_->record;
     record.result = std::move(result);
-    auto learned = parts_->prices.at_end();
+    auto learned = parts_->prices.at_end(*parts_->policies.node);
     if (!learned) return unexpected(std::move(learned.error()));
     record.prices = *std::move(learned);
     record.has_queue = parts_->rules->keeps_waiting();

@@ -11,14 +11,15 @@ expected<void> run_prices::begin(const run_config& config, const loaded_input& l
     used_ = uses_prices(config);
     if (!used_) return {};
     if (loaded.prices) {
-        book_->replace(*loaded.prices);
+        book_->replace(loaded.prices->rests);
         if (config.price_demand == price_demand::known) return {};
     }
+    if (prices_from(config) == prices_online) return {};
     devices_ = nodes;
     for (vgpualloc::node& node : devices_.nodes) {
         for (vgpualloc::device& device : node.devices) device.service = vgpualloc::service_state::in_service;
     }
-    auto solver = find_solver("policy dual_price", stop);
+    auto solver = find_solver("prices=lp", stop);
     if (!solver) return unexpected(std::move(solver.error()));
     solver_ = *std::move(solver);
     if (config.price_demand == price_demand::learned) {
@@ -40,10 +41,11 @@ void run_prices::note_arrival(const pod_request& request) {
     if (auto learned = learner_->note_arrival(request); !learned) failure_ = std::move(learned.error());
 }
 
-expected<std::optional<vgpualloc::price_table>> run_prices::at_end() {
+expected<std::optional<vgpualloc::learned_prices>> run_prices::at_end(const vgpualloc::policy& scorer) {
     if (failure_) return unexpected(*failure_);
     if (!used_) return std::nullopt;
-    return book_->table;
+    if (const auto learned = scorer.learned()) return *learned;
+    return vgpualloc::learned_prices{.rests = book_->table};
 }
 
 } // namespace vgpusim

@@ -6,6 +6,8 @@
 
 #include "vgpualloc/plan/lp.hpp"
 #include "vgpualloc/plan/price_program.hpp"
+#include "vgpualloc/policy/learned_prices.hpp"
+#include "vgpualloc/policy/policy.hpp"
 #include "vgpualloc/policy/price_table.hpp"
 #include "vgpusim/engine/record.hpp"
 #include "vgpusim/engine/simulation.hpp"
@@ -28,8 +30,9 @@ public:
 
     /// Null unless prices are learned.
     [[nodiscard]] arrival_listener* listener() noexcept { return learner_ ? this : nullptr; }
-    /// The prices at the end; none if no policy uses any. Error: what ended the learning.
-    [[nodiscard]] expected<std::optional<vgpualloc::price_table>> at_end();
+    /// What the policies went by at the end, of which `scorer` is one; none if no policy uses any. Error: what ended the
+    /// learning.
+    [[nodiscard]] expected<std::optional<vgpualloc::learned_prices>> at_end(const vgpualloc::policy& scorer);
 
 private:
     std::shared_ptr<vgpualloc::price_book> book_;

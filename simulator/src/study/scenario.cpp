@@ -45,7 +45,7 @@ expected<void> take_member(run_config& config, const scenario_place& place, cons
         failure.where = where;
         return unexpected(std::move(failure));
     }
-    const std::string text = entry->is_path() ? place.resolve(value.text) : value.text;
+    const std::string text = entry->is_path(value.text) ? place.resolve(value.text) : value.text;
     if (auto taken = entry->set(config, key, text); !taken) {
         taken.error().where = where;
         return taken;

@@ -9,6 +9,7 @@
 
 #include "settings_keys.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/policy/bid_price.hpp"
 #include "vgpualloc/policy/dual_price.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpusim/workload/seed.hpp"
@@ -107,11 +108,11 @@ constexpr auto table_of_settings() {
             "move_copy_s_per_gib", "", "Seconds to copy a GiB of device memory, during which a pod has both places"),
         input<&run_config::prices>(
             "prices", "--prices",
-            "Prices for dual_price: prices.json of an earlier run; default: solved from the pod list "
-            "(docs/price-policy.md)"),
+            "Prices for bid_price and dual_price: online (learned of the arrivals, the default of bid_price), lp (solved "
+            "from the pod list, the default of dual_price), or prices.json of an earlier run (docs/price-policy.md)"),
         choice<&run_config::price_demand, price_demand_words>(
             "price_demand", "known or learned",
-            "What prices of dual_price are solved from: the pod list, or the arrivals of the run"),
+            "What prices are solved from: the pod list, or the arrivals of the run"),
         number<&run_config::price_every, arrivals>("price_every", "",
                                                    "Arrivals from one solution of learned prices to the next"),
         number<&run_config::price_window, arrivals>(
@@ -185,7 +186,7 @@ expected<void> set_key(run_config& config, std::string_view key, std::string_vie
 std::vector<std::pair<std::string, std::string>> paths_of(const run_config& config) {
     std::vector<std::pair<std::string, std::string>> paths;
     for (const run_setting& key : settings) {
-        if (key.is_path()) paths.emplace_back(key.name, key.get(config));
+        if (key.is_path(key.get(config))) paths.emplace_back(key.name, key.get(config));
     }
     return paths;
 }
@@ -213,28 +214,57 @@ std::vector<std::pair<std::string, std::string>> shown_settings(const run_config
         return (!moves && (key.starts_with("defragment") || key.starts_with("move_"))) ||
                (!prices && key.starts_with("price"));
     });
+    for (auto& [key, value] : all) {
+        if (key == "prices") value = prices_from(config);
+    }
     return all;
 }
 
+namespace {
+
+bool names(const run_config& config, std::string_view policy) {
+    return config.policy.find(policy) != std::string::npos || config.device_policy.find(policy) != std::string::npos;
+}
+
+} // namespace
+
 expected<void> check_prices(const run_config& config, const std::vector<std::string>& policies) {
+    bool uses_any = false;
+    bool solves_any = false;
     for (const std::string& policy : policies) {
         run_config under = config;
         under.policy = policy;
-        if (uses_prices(under)) return {};
+        if (!uses_prices(under)) continue;
+        uses_any = true;
+        if (config.prices == prices_online && names(under, vgpualloc::policies::dual_price::id)) {
+            return unexpected(bad_value(error_code::unsupported, "prices", config.prices,
+                                        "lp or a prices.json for dual_price: bid_price alone learns its prices"));
+        }
+        if (prices_from(under) != prices_online) solves_any = true;
     }
     for (const auto& [key, value] : changed_settings(config)) {
         if (!key.starts_with("price")) continue;
-        return unexpected(
-            bad_value(error_code::unsupported, key, value,
-                      "no such setting: " + vgpuformats::joined(policies) + " has no use for it (dual_price has)"));
+        if (!uses_any) {
+            return unexpected(bad_value(error_code::unsupported, key, value,
+                                        "no such setting: " + vgpuformats::joined(policies) +
+                                            " has no use for it (bid_price and dual_price have)"));
+        }
+        if (!solves_any && key.starts_with("price_")) {
+            return unexpected(bad_value(error_code::unsupported, key, value,
+                                        "no such setting, or prices=lp beside it: it says how prices are solved"));
+        }
     }
     return {};
 }
 
 bool uses_prices(const run_config& config) {
-    constexpr std::string_view with_prices = vgpualloc::policies::dual_price::id;
-    return config.policy.find(with_prices) != std::string::npos ||
-           config.device_policy.find(with_prices) != std::string::npos;
+    return names(config, vgpualloc::policies::dual_price::id) || names(config, vgpualloc::policies::bid_price::id);
+}
+
+std::string prices_from(const run_config& config) {
+    if (!config.prices.empty()) return config.prices;
+    const bool learns = !names(config, vgpualloc::policies::dual_price::id);
+    return std::string{learns ? prices_online : prices_solved};
 }
 
 } // namespace vgpusim

@@ -28,9 +28,6 @@ std::vector<partition> parts_for(const device_spec& device, const device_state& 
     return result;
 }
 
-/// Steps of the first dimension, memory, so coarse that the table has at most that many cells.
-constexpr std::size_t cells_wanted = std::size_t{1} << 18U;
-
 bool is_cut_in_slices(const device_spec& device, std::span<const device_request> requests) {
     return std::ranges::all_of(requests, [&device](const device_request& request) {
         return std::ranges::all_of(parts_for(device, {}, request), [](const partition& part) {
@@ -155,7 +152,8 @@ use_vector rest_of(const device_spec& device, const device_state& state) {
 
 } // namespace
 
-expected<slice_packing> slice_packing::make(const device_spec& device, std::span<const device_request> requests) {
+expected<slice_packing> slice_packing::make(const device_spec& device, std::span<const device_request> requests,
+                                            std::size_t cells_wanted) {
     std::vector<use_vector> uses;
     for (const device_request& request : requests) {
         const partition part = parts_for(device, {}, request).front();
@@ -206,9 +204,10 @@ std::size_t slice_packing::position_of_rest(const device_spec& device, const dev
 }
 
 expected<std::shared_ptr<const device_packing>>
-packing_of_device(const device_spec& device, std::span<const device_request> requests, std::size_t states_max) {
+packing_of_device(const device_spec& device, std::span<const device_request> requests, std::size_t states_max,
+                  std::size_t cells_wanted) {
     if (is_cut_in_slices(device, requests)) {
-        auto packing = slice_packing::make(device, requests);
+        auto packing = slice_packing::make(device, requests, cells_wanted);
         if (!packing) return unexpected(std::move(packing.error()));
         return std::make_shared<const slice_packing>(*std::move(packing));
     }

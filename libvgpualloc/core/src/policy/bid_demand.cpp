@@ -68,6 +68,21 @@ const bid_demand::known_pod& bid_demand::find_pod(const pod_request& request, co
     return entry;
 }
 
+void bid_demand::expect(const learned_prices& earlier) {
+    std::vector<tally>& tallies = own_tallies();
+    for (const slot_price& slot : earlier.slots) {
+        if (tallies.size() == options_.tallies_max) break;
+        const double weight = slot.of.share * options_.window_arrivals;
+        const auto cpu = static_cast<double>(slot.of.cpu);
+        tallies.push_back({.of = slot.of, .weight = weight, .cpu = weight * cpu});
+        now_.arrived += weight;
+        now_.sizes.add({.cpu = slot.of.cpu, .milli = slot.of.milli, .has_devices = true}, weight);
+    }
+    now_.accepted = now_.arrived;
+    now_.booked = now_.arrived;
+    now_.released = earlier.turnover * options_.turnover_full * now_.booked;
+}
+
 /// Keeps the growing weights far from where a double ends.
 void bid_demand::scale_down() {
     constexpr double increment_max = 1e100;
@@ -133,8 +148,36 @@ void bid_demand::list_classes(const cluster& nodes) {
         list->classes.push_back(std::move(entry));
     }
     list->cpu_per_gpu = now_.sizes.cpu_per_gpu();
-    list->by_size = prices_by_size(now_.sizes, nodes);
+    if (learns_prices_) list->prices = learn_prices(nodes);
     now_.classes = std::move(list);
+}
+
+namespace {
+
+/// Goes on with a descent that nobody else has, or with a copy.
+void descend(std::shared_ptr<price_descent>& descent, bool any_model, std::span<const weighted_part> parts,
+             const cluster& nodes, std::int64_t steps) {
+    descent = descent ? std::make_shared<price_descent>(*descent) : std::make_shared<price_descent>(any_model);
+    descent->set_demand(parts, nodes);
+    descent->step(steps);
+}
+
+} // namespace
+
+/// Prices by size, with those that some more steps of the descent lead to.
+price_table bid_demand::learn_prices(const cluster& nodes) {
+    price_table prices = prices_by_size(now_.sizes, nodes);
+    std::vector<weighted_part> parts;
+    for (const tally& entry : *now_.tallies) {
+        const double devices = static_cast<double>(entry.of.devices) / now_.increment;
+        parts.push_back({.request = entry.of.request, .weight = entry.weight * devices});
+    }
+    descend(now_.descent, true, parts, nodes, options_.descent_steps);
+    now_.descent->put_prices(prices);
+    if (!prices.models_named) return prices;
+    descend(now_.named, false, parts, nodes, options_.descent_steps);
+    now_.named->put_premiums(prices);
+    return prices;
 }
 
 void bid_demand::observe(const policy_event& event) {

@@ -19,7 +19,7 @@ constexpr std::int64_t slot_units = 1 << 16;        ///< of a slot, for parts of
 constexpr std::int64_t near_steps = 64;             ///< of a GPU that has to leave before a next slot is there
 constexpr std::int64_t near_max = 16 * near_steps;  ///< beyond that none is near
 constexpr std::int32_t turnover_steps = 8;
-constexpr double units_per_gpu = 1000.0 * price_steps * slot_units * turnover_steps;
+constexpr double units_per_gpu = 1000.0 * static_cast<double>(price_steps) * static_cast<double>(slot_units * turnover_steps);
 
 /// ln(16 / d) for d eighths of a turnover: the part of a slot that is s^L falls so with every GPU.
 constexpr std::array<double, turnover_steps> fall_of_next{
@@ -31,24 +31,48 @@ bool are_alike(const bid_classes& a, const bid_classes& b) {
                               [](const bid_class& left, const bid_class& right) { return left.is_alike(right); });
 }
 
+bool is_off(std::int64_t now, std::int64_t then, std::int64_t of) { return std::abs(now - then) * 100 > 3 * of; }
+
+/// Whether prices differ by so much that scores had better be made anew: by a thirtieth of an idle device.
+bool differ(const price_table& then, const price_table& now) {
+    if (then.models_named != now.models_named || then.cpu_scarce != now.cpu_scarce) return true;
+    if (is_off(now.cpu_per_gpu, then.cpu_per_gpu, then.cpu_per_gpu)) return true;
+    if (then.devices.size() != now.devices.size()) return true;
+    for (std::size_t i = 0; i < now.devices.size(); ++i) {
+        const price_table::device_prices& a = then.devices[i];
+        const price_table::device_prices& b = now.devices[i];
+        if (a.model != b.model || a.mode != b.mode || is_off(b.idle, a.idle, a.idle)) return true;
+        if (is_off(b.premium, a.premium, 1000) || a.parts.size() != b.parts.size()) return true;
+        for (std::size_t part = 0; part < b.parts.size(); ++part) {
+            if (a.parts[part].request != b.parts[part].request) return true;
+            if (is_off(b.parts[part].worth, a.parts[part].worth, a.idle)) return true;
+        }
+    }
+    return false;
+}
+
 } // namespace
 
 bid_price::bid_price(const policy_parameters& parameters, bid_options options)
-    : demand_{options},
+    : demand_{!parameters.prices_are_known, options},
       own_prices_{parameters.prices_are_known ? nullptr : std::make_shared<price_book>()},
       potential_{own_prices_        ? own_prices_
                  : parameters.prices ? parameters.prices
                                      : std::make_shared<const price_book>()} {
     if (own_prices_ && parameters.prices) own_prices_->replace(parameters.prices->table);
+    if (parameters.learned) demand_.expect(*parameters.learned);
 }
 
 /// The demand has another list of classes.
 void bid_price::take_classes() {
     const std::shared_ptr<const bid_classes> before = std::exchange(classes_, demand_.classes());
     slots_.set_classes(classes_);
-    if (!before || !classes_ || !are_alike(*before, *classes_)) levels_.of_class.clear();
+    if (!before || !classes_ || !are_alike(*before, *classes_)) {
+        levels_.of_class.clear();
+        stock_.clear();
+    }
     if (levels_.turnover > 0) ++epoch_;
-    if (own_prices_ && classes_ && classes_->by_size != own_prices_->table) own_prices_->replace(classes_->by_size);
+    if (own_prices_ && classes_ && differ(own_prices_->table, classes_->prices)) own_prices_->replace(classes_->prices);
     list_priced();
 }
 
@@ -59,7 +83,10 @@ void bid_price::reprice(const ledger& book) {
     if (std::abs(turnover - levels_.turnover) > turnover_slack) {
         levels_.turnover = static_cast<std::int32_t>(turnover + 0.5);
     }
-    if (levels_.turnover == 0) levels_.of_class.clear();
+    if (levels_.turnover == 0) {
+        levels_.of_class.clear();
+        stock_.clear();
+    }
     if (levels_.turnover > 0) {
         const std::span<const std::int64_t> stock = slots_.stock(book);
         stock_.assign(stock.begin(), stock.end());
@@ -192,12 +219,28 @@ void bid_price::forget_ids() {
     before_ = {};
 }
 
-std::vector<bid_price::slot_price> bid_price::slot_prices() const {
+std::vector<slot_price> bid_price::slot_prices() const {
     std::vector<slot_price> result;
     for (const priced_class& priced : priced_) {
-        result.push_back({.of = &classes_->classes[priced.number],
+        result.push_back({.of = classes_->classes[priced.number],
                           .price = turnover() * static_cast<double>(priced.price) / (1000.0 * price_steps),
                           .stock = stock_[priced.number]});
+    }
+    return result;
+}
+
+std::shared_ptr<const learned_prices> bid_price::learned() const {
+    auto result = std::make_shared<learned_prices>();
+    result->rests = prices();
+    result->turnover = turnover();
+    if (!classes_) return result;
+    std::vector<slot_price> priced = slot_prices();
+    for (std::size_t c = 0; c < classes_->classes.size(); ++c) {
+        const bid_class& of = classes_->classes[c];
+        const auto price = std::ranges::find_if(priced, [&](const slot_price& slot) { return slot.of == of; });
+        result->slots.push_back({.of = of,
+                                 .price = price == priced.end() ? 0.0 : price->price,
+                                 .stock = c < stock_.size() ? stock_[c] : 0});
     }
     return result;
 }

@@ -64,6 +64,16 @@ bool price_table::device_prices::is_of(const device_spec& device) const {
     return model == device.model && mode == device.mode->name() && memory == device.memory && cores == device.cores;
 }
 
+price_table::device_prices& price_table::entry_of(const device_spec& device) {
+    const auto known = std::ranges::find_if(devices, [&](const device_prices& prices) { return prices.is_of(device); });
+    if (known != devices.end()) return *known;
+    devices.push_back({.model = device.model,
+                       .mode = std::string{device.mode->name()},
+                       .memory = device.memory,
+                       .cores = device.cores});
+    return devices.back();
+}
+
 pod_size size_of(milli_cpu cpu, std::span<const device_request> containers, const cluster& nodes) {
     pod_size result{.cpu = cpu.count()};
     for (const device_request& container : containers) {

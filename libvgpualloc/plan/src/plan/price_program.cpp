@@ -47,16 +47,6 @@ void scale_demand(packing_program& program, double factor) {
     for (packing_type& type : program.types) type.demand *= factor;
 }
 
-price_table::device_prices& entry_of(const device_spec& device, price_table& into) {
-    const auto known = std::ranges::find_if(into.devices, [&](const auto& prices) { return prices.is_of(device); });
-    if (known != into.devices.end()) return *known;
-    into.devices.push_back({.model = device.model,
-                            .mode = std::string{device.mode->name()},
-                            .memory = device.memory,
-                            .cores = device.cores});
-    return into.devices.back();
-}
-
 void add_part(const device_request& request, double worth, price_table::device_prices& into) {
     if (thousandths(worth) <= 0) return;
     const worthy_part part{.request = request, .worth = thousandths(worth)};
@@ -67,7 +57,7 @@ void add_part(const device_request& request, double worth, price_table::device_p
 void add_prices(const cluster& nodes, const cluster_packing& packing, const packing_prices& prices, price_table& into) {
     for (std::size_t c = 0; c < packing.program.devices.size(); ++c) {
         const packing_devices& of_class = packing.program.devices[c];
-        auto& entry = entry_of(nodes.kinds[packing.kind_of_class[c]], into);
+        auto& entry = into.entry_of(nodes.kinds[packing.kind_of_class[c]]);
         if (entry.idle > 0 || thousandths(prices.theta[c]) <= 0) continue;
         entry.idle = thousandths(prices.theta[c]);
         for (std::size_t part = 0; part < of_class.type_of_part.size(); ++part) {
@@ -86,7 +76,7 @@ void add_premiums(const cluster& nodes, const cluster_packing& packing, const pa
     const auto [least, most] = std::ranges::minmax(prices.theta);
     if (most <= 0.0) return;
     for (std::size_t c = 0; c < prices.theta.size(); ++c) {
-        auto& entry = entry_of(nodes.kinds[packing.kind_of_class[c]], into);
+        auto& entry = into.entry_of(nodes.kinds[packing.kind_of_class[c]]);
         entry.premium = std::max(entry.premium, thousandths((prices.theta[c] - least) / most));
     }
 }

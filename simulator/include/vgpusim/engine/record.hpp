@@ -13,7 +13,7 @@
 #include "vgpualloc/metrics/idle_split.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/view.hpp"
-#include "vgpualloc/policy/price_table.hpp"
+#include "vgpualloc/policy/learned_prices.hpp"
 #include "vgpusim/engine/bound_figures.hpp"
 #include "vgpusim/engine/simulation.hpp"
 #include "vgpusim/workload/input.hpp"
@@ -78,7 +78,7 @@ struct run_record {
     vgpualloc::idle_parts idle{};               ///< in the state to show, to the mean pod of the workload
     std::optional<bound_figures> bound{};       ///< where it was asked for
     /// What policies that price rests of devices went by, at the end where it was learned.
-    std::optional<vgpualloc::price_table> prices{};
+    std::optional<vgpualloc::learned_prices> prices{};
 
     /// Whether every row ran to the end that it has.
     [[nodiscard]] bool runs_all() const noexcept {

@@ -27,7 +27,7 @@ struct study_inputs {
     std::vector<vgputraces::openb_node> nodes;
     std::vector<std::vector<vgputraces::openb_pod>> pods; ///< by list
     std::vector<input_file> files;                        ///< the node list, then the pod lists, then the prices
-    std::optional<vgpualloc::price_table> prices{};
+    std::optional<vgpualloc::learned_prices> prices{};
     std::vector<error> warnings{};
 
     /// How many pods each list has.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "vgpualloc/catalog/power.hpp"
-#include "vgpualloc/policy/price_table.hpp"
+#include "vgpualloc/policy/learned_prices.hpp"
 #include "vgpusim/workload/core_names.hpp"
 #include "vgpusim/workload/workload.hpp"
 #include "vgputraces/trace_job.hpp"
@@ -23,7 +23,7 @@ struct loaded_input {
     simulation_input input;
     std::vector<input_file> files;
     vgpualloc::power_catalog power{};               ///< what the devices draw
-    std::optional<vgpualloc::price_table> prices{}; ///< that the configuration names
+    std::optional<vgpualloc::learned_prices> prices{}; ///< that the configuration names
     std::vector<error> warnings{};                  ///< what can be replayed, but is most likely not what was meant
     std::size_t listed = 0;                         ///< pods of an openb list, before it is tuned
     vgputraces::skipped_rows skipped{};             ///< of the pod list

@@ -21,7 +21,11 @@ enum class after_failure : std::uint8_t { requeue, lose };
 /// When pods are moved: never, for a pod that would be lost, or now and then so that devices or nodes become empty.
 enum class defragment : std::uint8_t { never, on_loss, periodic };
 
-/// What prices of policy dual_price are solved from: the pod list, or the arrivals of the run so far.
+/// Where prices come from, beside a file: bid_price learns them without a solver, or they are solved.
+inline constexpr std::string_view prices_online = "online";
+inline constexpr std::string_view prices_solved = "lp";
+
+/// What prices are solved from: the pod list, or the arrivals of the run so far.
 enum class price_demand : std::uint8_t { known, learned };
 
 /// The full effective configuration of a run; every field can be set by flag, scenario file and --set under its own
@@ -50,7 +54,8 @@ struct run_config {
     double defragment_share = 0.01;         ///< moves that every pod that starts allows
     std::int64_t move_downtime_s = 0;       ///< of a pod that is moved
     std::int64_t move_copy_s_per_gib = 0;   ///< while it is copied it has both places
-    std::string prices;                     ///< of policy dual_price: a prices.json; empty: they are solved
+    /// "online", "lp" or a prices.json; empty: online for bid_price, and lp for dual_price.
+    std::string prices;
     vgpusim::price_demand price_demand = vgpusim::price_demand::known;
     std::int64_t price_every = 500;   ///< arrivals from one solution to the next, where learned
     std::int64_t price_window = 2000; ///< arrivals in which the weight of one falls to 1/e
@@ -84,6 +89,10 @@ struct run_setting {
 
     /// It names an input.
     [[nodiscard]] bool is_path() const noexcept { return type == setting_type::input; }
+    /// This value of it does; words that it may have instead do not.
+    [[nodiscard]] bool is_path(std::string_view value) const noexcept {
+        return is_path() && !(name == "prices" && (value == prices_online || value == prices_solved));
+    }
 };
 
 /// All settings, in the order in which outputs show them.
@@ -132,6 +141,8 @@ inline constexpr const char* arrivals_expected = "a whole number from 1 to 10000
 
 /// Whether a policy of the configuration goes by prices, whatever else it is a part of.
 [[nodiscard]] bool uses_prices(const run_config& config);
+/// Where the prices of these policies come from: "online", "lp" or a file. "lp" where one of them cannot learn.
+[[nodiscard]] std::string prices_from(const run_config& config);
 
 /// Refuses keys about prices where none of the policies, nor the device policy, goes by any.
 [[nodiscard]] expected<void> check_prices(const run_config& config, const std::vector<std::string>& policies);

@@ -55,8 +55,11 @@ private:
 class slice_packing final : public device_packing {
 public:
     /// Every request is one device's worth, and the device serves each when idle with a slice or the whole device.
+    /// Memory comes in steps so coarse that the table has at most `cells_wanted` cells, as far as memory decides that.
     [[nodiscard]] static expected<slice_packing> make(const device_spec& device,
-                                                      std::span<const device_request> requests);
+                                                      std::span<const device_request> requests,
+                                                      std::size_t cells_wanted = default_cells_wanted);
+    static constexpr std::size_t default_cells_wanted = std::size_t{1} << 18U;
 
     [[nodiscard]] std::size_t parts() const noexcept override { return sums_.parts(); }
     [[nodiscard]] worthy_pattern best(std::span<const double> worth) const override { return sums_.best(worth); }
@@ -87,7 +90,8 @@ private:
 /// is not cut in slices.
 [[nodiscard]] expected<std::shared_ptr<const device_packing>>
 packing_of_device(const device_spec& device, std::span<const device_request> requests,
-                  std::size_t states_max = state_packing::default_states_max);
+                  std::size_t states_max = state_packing::default_states_max,
+                  std::size_t cells_wanted = slice_packing::default_cells_wanted);
 
 /// One device's worth of a request, and what it is worth to have it on a device, in thousandths.
 struct worthy_part {

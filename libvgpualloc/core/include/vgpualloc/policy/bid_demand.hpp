@@ -9,7 +9,9 @@
 
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/request.hpp"
+#include "vgpualloc/policy/learned_prices.hpp"
 #include "vgpualloc/policy/policy.hpp"
+#include "vgpualloc/policy/price_descent.hpp"
 #include "vgpualloc/policy/price_table.hpp"
 
 namespace vgpualloc {
@@ -20,33 +22,20 @@ struct bid_options {
     double window_per_device = 1.0 / 3;  ///< W is at least this times the devices of the cluster
     std::int64_t relearn_every = 500;    ///< arrivals from one list of classes to the next; before these 1, 2, 4, 8, …
     std::int64_t devices_per_relearn = 16; ///< devices for each arrival more between two lists, in large clusters
+    std::int64_t descent_steps = 64;     ///< of the prices of rests, with every list of classes
     double smoothing = 0.01;             ///< of the number of running pods, per arrival
     std::size_t tallies_max = 256;       ///< kinds of requests that are counted; the least asked for go
     std::size_t classes_max = 64;        ///< that have prices: those most asked for
     double stock_time = 0.125;           ///< T: the part of a mean lifetime whose arrivals the slots should cover
     double turnover_full = 0.75;         ///< releases per booking at which the cluster counts as turning over
-    std::int64_t devices_per_pricing = 2048; ///< devices for each arrival more between two looks at the prices
-};
-
-/// One kind of request: so many devices, each with one such part.
-struct bid_class {
-    device_request request;    ///< one device's worth, of the pod's first container with devices
-    std::int64_t devices = 1;  ///< of that container
-    std::int64_t milli = 0;    ///< milli-GPU of all of them
-    std::int64_t cpu = 0;      ///< milli-CPU of its mean pod
-    double share = 0.0;        ///< of the arrivals with devices
-
-    [[nodiscard]] bool is_alike(const bid_class& other) const {
-        return devices == other.devices && request == other.request;
-    }
-    bool operator==(const bid_class&) const = default;
+    std::int64_t devices_per_pricing = 32; ///< devices for each arrival more between two looks at the prices
 };
 
 /// The classes in use, in a fixed order.
 struct bid_classes {
     std::vector<bid_class> classes{};
     std::int64_t cpu_per_gpu = 0; ///< milli-CPU that a GPU's worth of the demand asks for
-    price_table by_size{};        ///< prices from sizes, of the same arrivals
+    price_table prices{};         ///< of what rests are worth, learned of the same arrivals
 
     bool operator==(const bid_classes&) const = default;
 };
@@ -56,8 +45,12 @@ struct bid_classes {
 /// everything as it was.
 class bid_demand {
 public:
-    explicit bid_demand(bid_options options = {}) : options_{options} {}
+    /// `learns_prices`: whether bid_classes::prices is wanted.
+    explicit bid_demand(bool learns_prices, bid_options options = {})
+        : options_{options}, learns_prices_{learns_prices} {}
 
+    /// Goes on from what an earlier run learned, as if the arrivals of a window had been of these classes.
+    void expect(const learned_prices& earlier);
     /// Counts a pod that has arrived. True if classes() is a new list.
     bool note_arrival(const pod_request& request, const ledger& book);
     /// Counts a booking of devices that is made or given back.
@@ -85,6 +78,8 @@ private:
     struct learned {
         std::shared_ptr<std::vector<tally>> tallies = std::make_shared<std::vector<tally>>();
         std::shared_ptr<const bid_classes> classes{};
+        std::shared_ptr<price_descent> descent{}; ///< with pods of any model
+        std::shared_ptr<price_descent> named{};   ///< with the models that pods name, where that matters
         sized_demand sizes{};
         double increment = 1.0; ///< what an arrival weighs now; it grows instead of all sums decaying
         double arrived = 0.0;
@@ -107,10 +102,12 @@ private:
     void scale_down();
     [[nodiscard]] bool is_due(std::int64_t devices) const noexcept;
     void list_classes(const cluster& nodes);
+    [[nodiscard]] price_table learn_prices(const cluster& nodes);
     [[nodiscard]] std::vector<tally>& own_tallies();
     void count_devices(const cluster& nodes);
 
     bid_options options_;
+    bool learns_prices_;
     learned now_;
     std::vector<learned> before_trials_;                     ///< for every open trial
     std::unordered_map<const void*, known_pod> known_;       ///< by address of the first container

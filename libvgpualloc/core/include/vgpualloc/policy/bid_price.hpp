@@ -52,13 +52,13 @@ public:
     void leave_trial(bool keep) override;
     void forget_ids() override;
 
-    /// What one class of slots costs now.
-    struct slot_price {
-        const bid_class* of = nullptr;
-        double price = 0.0;     ///< GPUs for a slot
-        std::int64_t stock = 0; ///< slots of the cluster at the last arrival
-    };
+    [[nodiscard]] std::shared_ptr<const learned_prices> learned() const override;
+    /// The classes whose slots cost something now.
     [[nodiscard]] std::vector<slot_price> slot_prices() const;
+    /// What rests are worth now.
+    [[nodiscard]] const price_table& prices() const noexcept { return potential_.book().table; }
+    /// The classes that are priced; null until a pod with devices has arrived.
+    [[nodiscard]] const std::shared_ptr<const bid_classes>& classes() const noexcept { return classes_; }
     /// d: 0 to 1.
     [[nodiscard]] double turnover() const noexcept { return static_cast<double>(levels_.turnover) / 8.0; }
 

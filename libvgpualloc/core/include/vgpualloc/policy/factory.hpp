@@ -25,6 +25,8 @@ struct policy_parameters {
     std::shared_ptr<const price_book> prices = nullptr;
     /// Whether `prices` were solved or read; if not, bid_price begins with them and learns its own.
     bool prices_are_known = false;
+    /// What an earlier run learned, which bid_price goes on from. Null: it begins with nothing.
+    std::shared_ptr<const learned_prices> learned = nullptr;
 
     [[nodiscard]] std::shared_ptr<fragmentation_model> fragmentation_or_new() const {
         return fragmentation ? fragmentation : std::make_shared<fragmentation_model>(target);

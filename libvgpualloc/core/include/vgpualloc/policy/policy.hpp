@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "vgpualloc/model/ledger.hpp"
@@ -26,6 +27,7 @@ struct policy_event {
     const ledger* book = nullptr; ///< as it is now, which may be after later events
 };
 
+struct learned_prices;
 class positional_policy;
 class priced_policy;
 
@@ -80,6 +82,9 @@ public:
     /// Called for a pod that has arrived, before the first decision about it and whether or not it will be placed.
     /// `book` is the ledger as it is then.
     virtual void note_arrival(const pod_request& /*request*/, const ledger& /*book*/) {}
+
+    /// What the policy has learned of arrivals (policy/learned_prices.hpp); null: it learns nothing that can be kept.
+    [[nodiscard]] virtual std::shared_ptr<const learned_prices> learned() const { return nullptr; }
 
     /// Rises when scores of unchanged nodes change.
     [[nodiscard]] virtual std::uint64_t epoch() const noexcept { return 0; }

@@ -45,6 +45,8 @@ struct price_table {
     /// devices need.
     bool cpu_scarce = false;
 
+    /// The entry of a kind of device; a new one, of nothing, where there is none.
+    [[nodiscard]] device_prices& entry_of(const device_spec& device);
     bool operator==(const price_table&) const = default;
 };
 

@@ -58,6 +58,12 @@ public:
     void note_arrival(const pod_request& request, const ledger& book) override {
         for (const term& summand : terms_) summand.scorer->note_arrival(request, book);
     }
+    [[nodiscard]] std::shared_ptr<const learned_prices> learned() const override {
+        for (const term& summand : terms_) {
+            if (auto prices = summand.scorer->learned()) return prices;
+        }
+        return nullptr;
+    }
     [[nodiscard]] std::uint64_t epoch() const noexcept override {
         std::uint64_t sum = 0;
         for (const term& summand : terms_) sum += summand.scorer->epoch();
