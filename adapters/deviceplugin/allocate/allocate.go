@@ -87,7 +87,7 @@ func New(options Options) *Allocator {
 	}
 	return &Allocator{
 		Options: options,
-		pods:    newTable(options.Config.Node, map[*dialect]string{volcano: options.Config.Resources.Number, hami: options.Config.HAMiResource}),
+		pods:    newTable(options.Config.Node, resourcesOf(options.Config)),
 		failed:  newFailures(),
 	}
 }

@@ -1,6 +1,7 @@
 package allocate
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -253,5 +254,19 @@ func TestResourcesThatOnlyCount(t *testing.T) {
 	}
 	if log := r.api.Requests(); len(log) > 0 {
 		t.Errorf("the API server was asked: %v", log)
+	}
+}
+
+// TestAFolderIsNoLink: a link in the place of a folder is refused, and what it points to stays as it is.
+func TestAFolderIsNoLink(t *testing.T) {
+	target, link := t.TempDir(), filepath.Join(t.TempDir(), "vgpulock")
+	if err := errors.Join(os.Chmod(target, 0o700), os.Symlink(target, link)); err != nil {
+		t.Fatal(err)
+	}
+	if err := makeOpen(link); err == nil {
+		t.Error("a link was taken for a folder")
+	}
+	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the link's target is %v, %v", info.Mode(), err)
 	}
 }

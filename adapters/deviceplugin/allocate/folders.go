@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"syscall"
 )
 
 // lockFolder is shared by all containers that use HAMi-core.
@@ -33,15 +34,21 @@ func (a *Allocator) makeFolder(claim *claim) error {
 	return makeOpen(a.path(lockFolder))
 }
 
-// makeOpen makes a folder that all may write to, whatever this process's umask is.
+// makeOpen makes a folder that all may write to, whatever this process's umask is. A link in its place is refused: who makes one
+// would choose whose rights are changed.
 func makeOpen(folder string) error {
 	const open = 0o777
 	if err := os.MkdirAll(folder, open); err != nil {
 		return fmt.Errorf("a folder for containers: %w", err)
 	}
-	info, err := os.Stat(folder)
+	opened, err := os.OpenFile(folder, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return fmt.Errorf("a folder for containers: expected a folder that is no link: %w", err)
+	}
+	defer opened.Close()
+	info, err := opened.Stat()
 	if err == nil && info.Mode().Perm() != open {
-		err = os.Chmod(folder, open)
+		err = opened.Chmod(open)
 	}
 	if err != nil {
 		return fmt.Errorf("a folder for containers: %w", err)

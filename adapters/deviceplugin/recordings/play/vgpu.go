@@ -43,7 +43,7 @@ type place struct {
 
 // VGPU plays a case of volcano-vgpu-device-plugin over the fake NVML at a path. A process can play one at a time.
 func VGPU(c *cases.Case, library string) (cases.Output, error) {
-	r, err := newRig(&c.Input)
+	r, err := newRig(&c.Input, resourcesOf(&c.Input))
 	if err != nil {
 		return cases.Output{}, err
 	}
@@ -301,7 +301,7 @@ func (p *vgpuPlayer) step(index int) (out cases.StepOutput, err error) {
 	step := &p.in.Steps[index]
 	switch step.Op {
 	case "put_pod":
-		p.api.Put(podOf(step.Pod))
+		p.put(step.Pod)
 		time.Sleep(10 * time.Millisecond) // the plugin follows pods
 	case "delete_pod":
 		p.api.Delete(podOf(step.Pod))
