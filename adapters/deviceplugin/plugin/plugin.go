@@ -83,7 +83,12 @@ func (p *Plugin) Run(ctx context.Context) error {
 		return err
 	}
 	defer endMetrics()
-	closeLibrary, err := p.openLibrary(ctx)
+	flags, err := p.readFlags()
+	if err != nil {
+		p.refuse(ctx, err)
+		return err
+	}
+	closeLibrary, err := p.openLibrary(ctx, flags)
 	if err != nil {
 		return err
 	}
@@ -116,13 +121,13 @@ func (p *Plugin) Run(ctx context.Context) error {
 }
 
 // openLibrary waits for a library that cannot be opened where the flags say so.
-func (p *Plugin) openLibrary(ctx context.Context) (func(), error) {
+func (p *Plugin) openLibrary(ctx context.Context, flags config.Flags) (func(), error) {
 	if p.options.Library != nil {
 		p.library = p.options.Library
 		return func() {}, nil
 	}
 	for {
-		opened, err := p.options.Open(ctx, p.flags)
+		opened, err := p.options.Open(ctx, flags)
 		if err == nil {
 			p.library = opened
 			return func() {
@@ -131,7 +136,7 @@ func (p *Plugin) openLibrary(ctx context.Context) (func(), error) {
 				}
 			}, nil
 		}
-		if p.flags.FailOnInitError || ctx.Err() != nil {
+		if flags.FailOnInitError || ctx.Err() != nil {
 			return nil, fmt.Errorf("failed to initialize NVML: %w", err)
 		}
 		klog.ErrorS(err, "NVML cannot be initialised; trying again, as --fail-on-init-error=false says")
