@@ -15,7 +15,13 @@ const (
 	VolcanoAnnotation   = "volcano.sh/node-vgpu-register"
 	HAMiAnnotation      = "hami.io/node-nvidia-register"
 	HandshakeAnnotation = "hami.io/node-handshake"
+	// Volcano 1.14 sees no card without it, and takes a node's cards away whose handshake it has answered and that is not
+	// written again within a minute. Later ones do not look at it.
+	VolcanoHandshakeAnnotation = "volcano.sh/node-vgpu-handshake"
 )
+
+// handshakes are the annotations that schedulers write their answers over, by the registration that each belongs to.
+var handshakes = map[string]string{VolcanoAnnotation: VolcanoHandshakeAnnotation, HAMiAnnotation: HandshakeAnnotation}
 
 // Card is a card as schedulers see it.
 type Card struct {

@@ -102,17 +102,19 @@ func (w *Writer) texts() (map[string]*string, error) {
 			texts[key] = &value
 		}
 	}
+	now := w.options.Now()
+	handshake := "Reported_" + now.UTC().Format("2006.01.02 15:04:05")
 	if w.options.Schedulers.Volcano {
 		put(VolcanoAnnotation, Volcano(cards))
+		put(VolcanoHandshakeAnnotation, handshake)
 	}
-	now := w.options.Now()
 	if w.options.Schedulers.HAMi {
 		text, err := HAMi(cards)
 		if err != nil {
 			return nil, err
 		}
 		put(HAMiAnnotation, text)
-		put(HandshakeAnnotation, "Reported_"+now.UTC().Format("2006.01.02 15:04:05"))
+		put(HandshakeAnnotation, handshake)
 	}
 	if w.options.Liveness != "" {
 		put(w.options.Liveness, now.UTC().Format(time.RFC3339))
@@ -188,5 +190,11 @@ func (w *Writer) Withdraw(ctx context.Context) error {
 		}
 	}
 	w.mutex.Unlock()
+	for registration, handshake := range handshakes {
+		_, isWithdrawn := changes[registration]
+		if _, has := node.Annotations[handshake]; has && isWithdrawn {
+			changes[handshake] = nil
+		}
+	}
 	return w.patch(ctx, changes)
 }
