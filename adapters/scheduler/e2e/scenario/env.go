@@ -50,6 +50,7 @@ type Options struct {
 	Out      string        // folder of the summary
 	Rounds   int           // of scenario churn
 	Real     *node.Options // what real nodes are made of; nil: nodes are played
+	Factor   int           // MiB in a unit of memory on real nodes; the scenario sets it
 	Label    string        // of the scheduler, in the summary
 }
 

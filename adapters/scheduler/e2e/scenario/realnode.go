@@ -23,7 +23,7 @@ const (
 	cardModel  = "NVIDIA A100-SXM4-40GB"
 	cardBytes  = 40960 << 20
 	cardSplits = 10 // of the device configuration
-	// Four such cards have more MiB than a kubelet takes lines.
+	// Four such cards have more MiB than a kubelet takes lines. Options.Factor has it in the scenarios on such nodes.
 	memoryFactor = 4
 )
 
@@ -192,7 +192,7 @@ func (env *Env) realUnit(kind string, change func(*objects.PodSpec)) Unit {
 	return dress(env.Unit(got(objects.KindNamed(kind)), 1, change))
 }
 
-// vgpu is objects.VGPU with memory in MiB.
+// vgpu is objects.VGPU with memory in MiB, where memoryFactor holds.
 func vgpu(number, memoryMiB, cores int) objects.Limits {
 	return objects.VGPU(number, memoryMiB/memoryFactor, cores)
 }
@@ -208,9 +208,9 @@ func (env *Env) nodeOf(pod *corev1.Pod) *realNode {
 }
 
 // profile is what the device configuration has at the place of a share.
-func profile(share node.Share) (node.Profile, bool) {
+func (env *Env) profile(share node.Share) (node.Profile, bool) {
 	position := share.Position
-	for _, kind := range check.Groups(objects.RealDeviceConfig(memoryFactor), cardModel)[share.Group] {
+	for _, kind := range check.Groups(objects.RealDeviceConfig(env.Factor), cardModel)[share.Group] {
 		if position < kind.Count {
 			return node.Profile{Name: kind.Name, MemoryMiB: kind.Memory}, true
 		}
@@ -235,7 +235,7 @@ type observed struct {
 // observe reads what the containers of a running pod were given and compares it with the decision and the hardware.
 func (env *Env) observe(pod *corev1.Pod) []observed {
 	real := env.nodeOf(pod)
-	shares, err := node.Decision(pod, memoryFactor)
+	shares, err := node.Decision(pod, env.Factor)
 	if err != nil {
 		return []observed{{Pod: pod.Name, Node: pod.Spec.NodeName, Faults: []string{err.Error()}}}
 	}
@@ -256,7 +256,7 @@ func (env *Env) observe(pod *corev1.Pod) []observed {
 			result = append(result, look)
 			continue
 		}
-		look.Faults = real.Compare(pod, container.Name, look.Shares, look.Given, node.Expectations{Modes: real.modes, GPUs: gpus, Devices: devices, Profile: profile})
+		look.Faults = real.Compare(pod, container.Name, look.Shares, look.Given, node.Expectations{Modes: real.modes, GPUs: gpus, Devices: devices, Profile: env.profile})
 		for _, seen := range look.Given.Devices {
 			if device, ok := devices[seen.UUID]; ok {
 				look.places[seen.UUID] = device.Instance
