@@ -71,6 +71,8 @@ type config struct {
 	isSoft bool // the node limits in software
 	slots  int  // of a chip
 	filter func(chip chips.Chip) bool
+	// ofSchedulers are keys of this chip that have no effect on a node.
+	ofSchedulers []string
 }
 
 // readConfig reads the configuration of a kind of chip. A file for nodes that cannot be read is reported and counts as none.
@@ -96,6 +98,7 @@ func readConfig(root string, of settings, model chips.Model, report func(err err
 		return nil, fmt.Errorf("config_file %s: vnpus.configs[%d].%w", of.configFile, at, err)
 	}
 	result.slots = result.chip.slots()
+	result.ofSchedulers = cluster.ofSchedulers(&result.chip)
 	if of.nodeConfigFile != "" {
 		if node, err := readNodeConfig(root, of, report); err != nil {
 			report(fmt.Errorf("node_config_file is left out: %w", err))
@@ -125,6 +128,23 @@ func readCluster(root string, of settings, report func(err error)) (clusterConfi
 		report(fmt.Errorf("config_file %s: %s", of.configFile, warning))
 	}
 	return cluster, nil
+}
+
+// ofSchedulers are the keys of the section that only schedulers read, of those that are there.
+func (c *clusterConfig) ofSchedulers(of *chipConfig) []string {
+	keys := []string{}
+	for _, key := range []struct {
+		name    string
+		isThere bool
+	}{{"hamiVersion", len(c.HAMiVersion) > 0}, {"resourceMemoryName", of.ResourceMemoryName != ""}, {"resourceCoreName", of.ResourceCoreName != ""},
+		{"memoryCapacity", of.MemoryCapacity != 0}, {"aiCPU", of.AICPU != 0}, {"memoryFactor", len(of.MemoryFactor) > 0},
+		{"superPod", len(of.SuperPod) > 0}, {"runtimeClassName", len(of.RuntimeClass) > 0}, {"overwriteEnv", len(of.OverwriteEnv) > 0},
+		{"templates.name", len(of.Templates) > 0}, {"templates.aiCore", len(of.Templates) > 0}, {"templates.aiCPU", len(of.Templates) > 0}} {
+		if key.isThere {
+			keys = append(keys, key.name)
+		}
+	}
+	return keys
 }
 
 // check looks for values that nothing can be counted with.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,6 +103,9 @@ func (p *Plugin) start(ctx context.Context) (*running, error) {
 	here, err := readConfig(p.options.Root, of, model, func(err error) { klog.ErrorS(err, "The configuration may not do what it says") })
 	if err != nil {
 		return nil, files.Wrong(err)
+	}
+	if keys := append(of.withoutEffect, here.ofSchedulers...); len(keys) > 0 {
+		klog.InfoS("Flags and keys without effect on a node; schedulers may read them", "names", strings.Join(keys, " "))
 	}
 	if p.options.IdleEvery > 0 {
 		of.idleEvery = p.options.IdleEvery

@@ -91,6 +91,12 @@ func (f Flags) WithConfigFile(text []byte) (Flags, error) {
 			if kind.replicas == sharing.TimeSlicing {
 				f.warn("--config-file: sharing.timeSlicing has no effect, cards are shared as operatingmode says")
 			}
+			if kind.replicas.RenameByDefault {
+				f.warn("--config-file: sharing.%s.renameByDefault has no effect", kind.name)
+			}
+			if kind.replicas.FailRequestsGreaterThanOne {
+				f.warn("--config-file: sharing.%s.failRequestsGreaterThanOne has no effect", kind.name)
+			}
 			for i, resource := range kind.replicas.Resources {
 				if resource.Replicas < 2 {
 					return fail("sharing.%s.resources[%d].replicas %d: expected at least 2", kind.name, i, resource.Replicas)
@@ -130,10 +136,10 @@ func (f *Flags) takeFlags(flags *nvidiaFlags) error {
 	for _, key := range []struct {
 		name  string
 		value json.RawMessage
-	}{{"nvidiaCTKPath", plugin.CTKPath}, {"containerDriverRoot", plugin.DriverRootInside},
-		{"sharedDevicesAllocationPolicy", plugin.SharedPolicy}} {
+	}{{"plugin.nvidiaCTKPath", plugin.CTKPath}, {"plugin.containerDriverRoot", plugin.DriverRootInside},
+		{"plugin.sharedDevicesAllocationPolicy", plugin.SharedPolicy}, {"useNodeFeatureAPI", flags.NodeFeatures}, {"gfd", flags.Discovery}} {
 		if len(key.value) > 0 {
-			f.warn("--config-file: flags.plugin.%s has no effect", key.name)
+			f.warn("--config-file: flags.%s has no effect", key.name)
 		}
 	}
 	if len(plugin.ListStrategy) == 0 {

@@ -107,12 +107,16 @@ func (d *deviceConfig) geometries() (lists []Geometries, warnings []string, err 
 		if len(from.Models) == 0 || slices.Contains(from.Models, "") {
 			return nil, nil, fmt.Errorf("%s.models %q: expected parts of models' names, at least one and none empty", at, from.Models)
 		}
-		list := Geometries{Models: from.Models}
+		if len(from.Groups) == 0 {
+			return nil, nil, fmt.Errorf("%s.allowedGeometries is empty: expected at least one group", at)
+		}
+		list, total := Geometries{Models: from.Models}, 0
 		for j, group := range from.Groups {
-			geometry, err := group.geometry()
+			geometry, count, err := group.geometry()
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s.allowedGeometries[%d]: %w", at, j, err)
 			}
+			total += count
 			if slices.ContainsFunc(list.Groups, func(other Geometry) bool { return other.Group == geometry.Group }) {
 				warnings = append(warnings, fmt.Sprintf("%s.allowedGeometries[%d].group %q is left out: another group of these models has that name",
 					at, j, group.Group))
@@ -120,26 +124,33 @@ func (d *deviceConfig) geometries() (lists []Geometries, warnings []string, err 
 			}
 			list.Groups = append(list.Groups, geometry)
 		}
+		if total > instancesMax {
+			return nil, nil, fmt.Errorf("%s.allowedGeometries: %d instances, expected at most %d over all groups", at, total, instancesMax)
+		}
 		lists = append(lists, list)
 	}
 	return lists, warnings, nil
 }
 
-func (g groupText) geometry() (Geometry, error) {
+// instancesMax is how many instances the groups of one list have at most, as the core counts them.
+const instancesMax = 64
+
+// geometry is the group, and how many instances it has.
+func (g groupText) geometry() (Geometry, int, error) {
 	if g.Group == "" || strings.ContainsAny(g.Group, "[],:; ") {
-		return Geometry{}, fmt.Errorf("group %q: expected a name without blanks, brackets, commas, colons and semicolons", g.Group)
+		return Geometry{}, 0, fmt.Errorf("group %q: expected a name without blanks, brackets, commas, colons and semicolons", g.Group)
+	}
+	if len(g.Instances) == 0 {
+		return Geometry{}, 0, fmt.Errorf("geometries of group %q are empty: expected at least one profile", g.Group)
 	}
 	geometry, total := Geometry{Group: g.Group}, 0
 	for i, instance := range g.Instances {
-		if instance.Name == "" || instance.Memory < 1 || instance.Count < 1 || instance.Count > 64 {
-			return Geometry{}, fmt.Errorf("geometries[%d] name %q, memory %d, count %d: expected a profile's name, MiB above 0 and 1 to 64",
-				i, instance.Name, instance.Memory, instance.Count)
+		if instance.Name == "" || instance.Memory < 1 || instance.Count < 1 || instance.Count > instancesMax {
+			return Geometry{}, 0, fmt.Errorf("geometries[%d] name %q, memory %d, count %d: expected a profile's name, MiB above 0 and 1 to %d",
+				i, instance.Name, instance.Memory, instance.Count, instancesMax)
 		}
 		total += instance.Count
 		geometry.Instances = append(geometry.Instances, Profile{Name: instance.Name, MemoryMiB: instance.Memory, Count: instance.Count})
 	}
-	if total > 64 {
-		return Geometry{}, fmt.Errorf("group %q: %d instances, expected at most 64", g.Group, total)
-	}
-	return geometry, nil
+	return geometry, total, nil
 }

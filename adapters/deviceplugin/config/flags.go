@@ -85,6 +85,19 @@ var variablesOf = []flagName{
 var aliases = map[string]string{"nvidia-driver-root": "driver-root", "nvidia-dev-root": "dev-root",
 	"nvidia-ctk-path": "nvidia-cdi-hook-path", "node_name": "node-name"}
 
+// Names are those of all flags, with their dashes, and of the variables that this package reads.
+func Names() []string {
+	names := []string{"DP_DISABLE_HEALTHCHECKS", "DP_ENABLE_HEALTHCHECKS"}
+	FlagSet().VisitAll(func(flag *pflag.Flag) { names = append(names, "--"+flag.Name) })
+	for alias := range aliases {
+		names = append(names, "--"+alias)
+	}
+	for _, known := range variablesOf {
+		names = append(names, known.variables...)
+	}
+	return names
+}
+
 type reader struct {
 	flags                    Flags
 	set                      *pflag.FlagSet

@@ -78,19 +78,24 @@ func (p *Plugin) Reload() {
 
 // Run is the plugin until the context ends; what it registered is withdrawn then. An error is why it cannot start.
 func (p *Plugin) Run(ctx context.Context) error {
+	refused := func(err error) error {
+		if ctx.Err() == nil {
+			p.refuse(ctx, err)
+		}
+		return err
+	}
 	endMetrics, err := p.serveMetrics(ctx) // first: whoever looks whether the plugin lives may look at once
 	if err != nil {
-		return err
+		return refused(err)
 	}
 	defer endMetrics()
 	flags, err := p.readFlags()
 	if err != nil {
-		p.refuse(ctx, err)
-		return err
+		return refused(err)
 	}
 	closeLibrary, err := p.openLibrary(ctx, flags)
 	if err != nil {
-		return err
+		return refused(err)
 	}
 	defer closeLibrary()
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
@@ -108,8 +113,7 @@ func (p *Plugin) Run(ctx context.Context) error {
 		}})
 	next, err := p.prepare(ctx)
 	if err != nil {
-		p.refuse(ctx, err)
-		return err
+		return refused(err)
 	}
 	for next != nil {
 		next, err = p.serve(ctx, next)
