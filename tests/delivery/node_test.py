@@ -227,9 +227,12 @@ class GeometryTest(unittest.TestCase):
         section = text[text.index("\nnvidia:"):text.index("# Ascend NPUs")]
         keys = set(re.findall(r"^  (?:# )?(\w+):", section, re.MULTILINE))
         code = (ADAPTERS / "deviceplugin/config/deviceconfig.go").read_text(encoding="utf-8")
-        known = set(re.findall(r'"(\w+)"', re.search(r"var knownKeys = \[\]string\{(.*?)\}", code, re.DOTALL)[1]))
-        useless = set(re.findall(r'"(\w+)"', re.search(r"var ofTheScheduler = \[\]string\{(.*?)\}", code, re.DOTALL)[1]))
-        self.assertEqual(keys, known - useless)
+        known = set(re.findall(r'json:"(\w+)"', re.search(r"type deviceConfig struct \{(.*?)\n\}", code, re.DOTALL)[1]))
+        reasons = dict(re.findall(r'"(\w+)": (ofSchedulers|isOfHAMi)', code))
+        of_hami = {key for key, reason in reasons.items() if reason == "isOfHAMi"}
+        useless = set(reasons) - of_hami
+        self.assertEqual(len(useless), 5)
+        self.assertEqual(keys, known - useless - of_hami)
         for key in useless:
             self.assertIn(key, section, "said to have no effect")
 
