@@ -257,13 +257,31 @@ func TestResourcesThatOnlyCount(t *testing.T) {
 	}
 }
 
+// TestAFolderIsNewAndOpen: what is in the place of a container's folder goes, and all may write, whatever the umask.
+func TestAFolderIsNewAndOpen(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "containers", "uid_c")
+	for round := range 2 {
+		if err := makeEmpty(folder); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := os.ReadDir(folder)
+		info, statErr := os.Stat(folder)
+		if err != nil || statErr != nil || len(entries) > 0 || info.Mode().Perm() != 0o777 {
+			t.Errorf("round %d: %v, %v, %v: expected an empty folder for all", round, entries, info, errors.Join(err, statErr))
+		}
+		if err := os.WriteFile(filepath.Join(folder, "old.cache"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestAFolderIsNoLink: a link in the place of a folder is refused, and what it points to stays as it is.
 func TestAFolderIsNoLink(t *testing.T) {
 	target, link := t.TempDir(), filepath.Join(t.TempDir(), "vgpulock")
 	if err := errors.Join(os.Chmod(target, 0o700), os.Symlink(target, link)); err != nil {
 		t.Fatal(err)
 	}
-	if err := makeOpen(link); err == nil {
+	if err := openToAll(link); err == nil {
 		t.Error("a link was taken for a folder")
 	}
 	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o700 {

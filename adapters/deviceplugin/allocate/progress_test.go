@@ -29,19 +29,19 @@ func TestProgress(t *testing.T) {
 		container string
 		expected  Progress
 	}{
-		"all wait":                     {ofVolcano(phaseAllocating, device+";"+device, "", container("a", 1), container("b", 1)), "a", Waiting},
-		"the first is answered":        {ofVolcano(phaseAllocating, ";"+device, device+";"+device, container("a", 1), container("b", 1)), "a", Served},
-		"the second waits":             {ofVolcano(phaseAllocating, ";"+device, device+";"+device, container("a", 1), container("b", 1)), "b", Waiting},
-		"one slot of two containers":   {ofVolcano(phaseAllocating, device, device, container("side", 0), container("a", 1)), "a", Waiting},
-		"beside one without devices":   {ofVolcano(phaseAllocating, ";"+device, device+";"+device, container("side", 0), container("a", 1), container("b", 1)), "a", Served},
+		"all wait":                      {ofVolcano(phaseAllocating, device+";"+device, "", container("a", 1), container("b", 1)), "a", Waiting},
+		"the first is answered":         {ofVolcano(phaseAllocating, ";"+device, device+";"+device, container("a", 1), container("b", 1)), "a", Served},
+		"the second waits":              {ofVolcano(phaseAllocating, ";"+device, device+";"+device, container("a", 1), container("b", 1)), "b", Waiting},
+		"one slot of two containers":    {ofVolcano(phaseAllocating, device, device, container("side", 0), container("a", 1)), "a", Waiting},
+		"beside one without devices":    {ofVolcano(phaseAllocating, ";"+device, device+";"+device, container("side", 0), container("a", 1), container("b", 1)), "a", Served},
 		"an init container with a slot": {withInit(ofVolcano(phaseAllocating, ";"+device, device+";"+device, container("a", 1)), 1, "i"), "i", Served},
 		"the container after it":        {withInit(ofVolcano(phaseAllocating, ";"+device, device+";"+device, container("a", 1)), 1, "i"), "a", Waiting},
-		"the phase is over":            {ofVolcano(phaseSuccess, "", device, container("a", 1)), "a", Served},
-		"failed":                       {ofVolcano(phaseFailed, device, device, container("a", 1)), "a", Failed},
-		"unreadable":                   {ofVolcano(phaseAllocating, uuidA+",NVIDIA,x,1:", "", container("a", 1)), "a", Served},
-		"HAMi, answered":               {withInit(hamiPod("p", ";;"+device+";", container("a", 0), container("b", 0)), 0, "i"), "a", Served},
-		"HAMi, waits":                  {withInit(hamiPod("p", ";;"+device+";", container("a", 0), container("b", 0)), 0, "i"), "b", Waiting},
-		"HAMi, failed":                 {ended, "a", Failed},
+		"the phase is over":             {ofVolcano(phaseSuccess, "", device, container("a", 1)), "a", Served},
+		"failed":                        {ofVolcano(phaseFailed, device, device, container("a", 1)), "a", Failed},
+		"unreadable":                    {ofVolcano(phaseAllocating, uuidA+",NVIDIA,x,1:", "", container("a", 1)), "a", Served},
+		"HAMi, answered":                {withInit(hamiPod("p", ";;"+device+";", container("a", 0), container("b", 0)), 0, "i"), "a", Served},
+		"HAMi, waits":                   {withInit(hamiPod("p", ";;"+device+";", container("a", 0), container("b", 0)), 0, "i"), "b", Waiting},
+		"HAMi, failed":                  {ended, "a", Failed},
 	} {
 		if progress := ProgressOf(conf, one.pod, one.container); progress != one.expected {
 			t.Errorf("%s: %d, expected %d", name, progress, one.expected)
