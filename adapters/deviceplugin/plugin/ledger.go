@@ -45,10 +45,24 @@ func newLedger(conf *config.Config, deviceConfig string, cards []register.Card, 
 			add(names.Memory, cards[i].Units())
 			add(names.Cores, int64(cards[i].Cores()))
 		}
+		for _, name := range []string{conf.HAMiResource, "nvidia.com/gpu"} {
+			if conf.HAMiResource != "" {
+				add(name, int64(cards[i].SplitCount))
+			}
+		}
 		cards[i].Healthy = true // the layout's own service says which may be used
 	}
+	annotations := map[string]string{register.VolcanoAnnotation: register.Volcano(cards)}
+	if !conf.Schedulers.Volcano { // pods have MIG instances by profile and place then, which cards with Volcano's groups do not have
+		text, err := register.HAMi(cards)
+		if err != nil {
+			cluster.Close()
+			return nil, err
+		}
+		annotations = map[string]string{register.HAMiAnnotation: text}
+	}
 	text, err := objects.Text(&v1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"},
-		ObjectMeta: metav1.ObjectMeta{Name: conf.Node, Annotations: map[string]string{register.VolcanoAnnotation: register.Volcano(cards)}},
+		ObjectMeta: metav1.ObjectMeta{Name: conf.Node, Annotations: annotations},
 		Status:     v1.NodeStatus{Capacity: counts, Allocatable: counts}})
 	if err == nil {
 		_, err = cluster.Upsert(text)

@@ -138,7 +138,7 @@ func TestLivenessAndHAMi(t *testing.T) {
 	s := newStand(t, config.Schedulers{Volcano: true, HAMi: true}, config.DefaultLivenessAnnotation, nil)
 	<-s.rounds
 	now := s.annotations(t)
-	hami, _ := register.HAMi(cards())
+	hami, _ := register.HAMi(cards()[:1]) // the MIG card is Volcano's alone
 	for key, value := range map[string]string{register.VolcanoAnnotation: register.Volcano(cards()), register.HAMiAnnotation: hami,
 		register.HandshakeAnnotation: "Reported_2026.01.02 02:04:05", register.VolcanoHandshakeAnnotation: "Reported_2026.01.02 02:04:05",
 		config.DefaultLivenessAnnotation: "2026-01-02T02:04:05Z"} {

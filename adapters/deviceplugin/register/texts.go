@@ -4,6 +4,7 @@ package register
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,6 +61,15 @@ func Volcano(cards []Card) string {
 		text.WriteString(":")
 	}
 	return text.String()
+}
+
+// forHAMi are the cards that HAMi's scheduler may give out. Where Volcano's gives out the same cards, a MIG card is cut by its groups, and
+// devices at places of HAMi's choice cannot be beside those.
+func forHAMi(cards []Card, isAlone bool) []Card {
+	if isAlone {
+		return cards
+	}
+	return slices.DeleteFunc(slices.Clone(cards), func(card Card) bool { return card.Mode == config.MIG })
 }
 
 // hamiCard is a record of HAMiAnnotation.

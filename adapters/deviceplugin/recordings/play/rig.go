@@ -223,6 +223,11 @@ func (r *rig) annotations() map[string]string {
 	if node == nil {
 		return result
 	}
+	for key, value := range r.in.NodeAnnotations { // the recorded plugins leave these as they are
+		if r.isOwnKey(key) {
+			result[key] = value
+		}
+	}
 	for key, value := range node.Annotations {
 		if r.isOwnKey(key) {
 			continue
