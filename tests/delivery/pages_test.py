@@ -175,7 +175,7 @@ class DevicePluginPageTest(unittest.TestCase):
                        if not path.name.endswith("_test.go"))
         names = set(re.findall(r'(?:existing|ours|counter)\("(\w+)"', code)) | set(re.findall(r'Opts\{Name: "(\w+)"', code))
         documented = {codes(row[0])[0] for row in rows(self.gpus, "metric")}
-        self.assertEqual(len(names), 22)
+        self.assertEqual(len(names), 23)
         self.assertEqual(documented, names)
         for row in rows(self.gpus, "metric"):
             for label in codes(row[1]):
@@ -188,7 +188,7 @@ class DevicePluginPageTest(unittest.TestCase):
             self.assertIn(f"({numbers})", self.text)
 
     def test_annotations_are_those_of_the_code(self):
-        code = "".join(path.read_text(encoding="utf-8") for name in ("config", "plugin", "register", "allocate")
+        code = "".join(path.read_text(encoding="utf-8") for name in ("config", "plugin", "register", "allocate", "mps")
                        for path in (self.folder / name).glob("*.go") if not path.name.endswith("_test.go"))
         for name in re.findall(r"`(volcano\.sh/(?:node-)?vgpu-re\w+)", self.text):
             self.assertIn(f'"{name}"', code)

@@ -27,6 +27,8 @@ type Options struct {
 	Layout func(uuid string) string
 	// Profile is the name of a MIG profile of a model; empty, or no function: its number is shown.
 	Profile func(model string, profileID uint32) string
+	// MPS says of each resource that needs a control daemon of MPS whether it answers. Nil: there are none.
+	MPS func() map[string]bool
 	// Pods are those of this node. Known is false as long as not all of them are.
 	Pods      func() (pods []*v1.Pod, known bool)
 	CacheRoot string           // the folder that has one for each container that HAMi-core limits; empty: none is read
@@ -60,6 +62,9 @@ func New(options Options) *Metrics {
 	}
 	if options.Layout == nil {
 		options.Layout = func(string) string { return "" }
+	}
+	if options.MPS == nil {
+		options.MPS = func() map[string]bool { return nil }
 	}
 	if options.Profile == nil {
 		options.Profile = func(string, uint32) string { return "" }

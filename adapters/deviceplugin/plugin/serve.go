@@ -31,6 +31,7 @@ type session struct {
 	executor *layout.Executor // nil: no card is to be cut
 	ledger   *ledger          // with executor
 	pods     *pods
+	daemons  daemons
 	known    chan struct{} // closed when the ledger knows the pods and the hardware agrees with them
 	alloc    *allocate.Allocator
 
@@ -123,6 +124,7 @@ func (p *Plugin) serve(ctx context.Context, what *prepared) (*prepared, error) {
 // start begins all that serves.
 func (s *session) start(ctx context.Context, run func(func(context.Context)), failures chan<- error) error {
 	p, flags := s.plugin, s.conf.Flags
+	s.startDaemons(ctx, run)
 	if err := s.startLayout(run); err != nil {
 		return err
 	}
@@ -196,7 +198,7 @@ func (s *session) awaitLists(ctx context.Context) {
 
 // isServed: pods may be started on the card.
 func (s *session) isServed(uuid string) bool {
-	return s.plugin.monitor.IsHealthy(uuid) && (s.executor == nil || s.executor.Status(uuid).Service != layout.Withdrawn)
+	return s.plugin.monitor.IsHealthy(uuid) && s.daemons.areUp(uuid) && (s.executor == nil || s.executor.Status(uuid).Service != layout.Withdrawn)
 }
 
 // shown are the cards as schedulers see them: one that has been in the middle of a change for long is not for new pods.

@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -147,6 +148,12 @@ func (p *vgpuPlayer) start() error {
 			return p.in.Getenv(name, byDefault)
 		},
 		Root: p.root, Client: p.api.Client(),
+		AskMPS: func(context.Context, string) error {
+			if p.fails("mps") {
+				return errors.New("the case has it fail")
+			}
+			return nil
+		},
 		Open: func(_ context.Context, _ config.Flags) (hardware.Library, error) {
 			library, err := nvidia.New(nvidia.Options{Path: p.library})
 			if err != nil {
