@@ -9,7 +9,8 @@
 #                    "node": pods of every way of sharing on a real node: kubelet, containerd, runc and our device plugin on the fake
 #                    NVML, in namespaces and control groups of their own (root, Debian's packages unpacked, a C compiler);
 #                    "node --churn": pods come and go on two such nodes while layouts change, GPUs fall ill and programs are killed;
-#                    "switch": pods of stock Volcano on such nodes, then our scheduler in its place while they run, and back
+#                    "switch": pods of stock Volcano on such nodes, then our scheduler in its place while they run, and back;
+#                    "hami": pods in HAMi's spelling on such a node, with kube-scheduler and our extender
 #   --build DIR      a build of the library that our scheduler links (default: build/release, or else build/ci-release)
 #   --scheduler WHO  ours (default); stock: Volcano's own with its plugin deviceshare; extender: kube-scheduler with our
 #                    extender (mixed, kill, throughput, soak)
@@ -42,22 +43,22 @@ while [ $# -gt 0 ]; do
         *) break ;;
     esac
 done
-[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, all, rights or build"
+[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, hami, all, rights or build"
 scenario=$1
 shift
 if [ "$scenario" = node ] && [ "${1:-}" = --churn ]; then
     scenario=churn
     shift
 fi
-case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | all | rights | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
-if [ "$scenario" = extender ]; then scheduler=extender; fi
+case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | hami | all | rights | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
+if [ "$scenario" = extender ] || [ "$scenario" = hami ]; then scheduler=extender; fi
 case $scheduler in ours | stock | extender) ;; *) wrong "--scheduler '$scheduler', expected ours, stock or extender" ;; esac
 if [ "$scenario" = faults ] && [ "$scheduler" = extender ]; then wrong "faults are those of Volcano's scheduler"; fi
 # Pods on a real node, which is what the node's programs do to a machine.
 is_real=false
-if [ "$scenario" = node ] || [ "$scenario" = churn ] || [ "$scenario" = switch ]; then
+if [ "$scenario" = node ] || [ "$scenario" = churn ] || [ "$scenario" = switch ] || [ "$scenario" = hami ]; then
     is_real=true
-    [ "$scheduler" = ours ] || wrong "$scenario is a scenario of our scheduler"
+    [ "$scheduler" = ours ] || [ "$scenario" = hami ] || wrong "$scenario is a scenario of our scheduler"
     if [ "$(id -u)" != 0 ]; then
         say "e2e.sh $scenario DOES NOT RUN: it takes root for namespaces and control groups of its own"
         if [ "${CI:-}" = true ]; then exit 1; else exit 77; fi
@@ -178,6 +179,7 @@ if [ "$scenario" = switch ] || [ "$scenario" = build ]; then
     stock_volcano
     flags+=(-stock "$work/bin/vc-scheduler" -stock-conf "$(realpath "$root/adapters/scheduler/e2e/conf/stock.conf")")
 fi
+if [ "$scenario" = hami ]; then flags+=(-kinds hami); fi
 if [ "$scenario" = build ]; then exit 0; fi
 
 if [ "$scenario" = rights ]; then

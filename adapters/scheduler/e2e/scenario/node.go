@@ -178,7 +178,7 @@ func (stage *nodeStage) look(step *nodeStep, pod *corev1.Pod) {
 		}
 		step.Containers = append(step.Containers, look)
 	}
-	if phase := pod.Annotations["volcano.sh/bind-phase"]; phase != "success" {
+	if phase := pod.Annotations[stage.real.phase]; phase != "success" {
 		stage.fault(ruleGiven, pod, fmt.Sprintf("annotation bind-phase is %q of a pod that runs, expected success", phase))
 	}
 }

@@ -38,6 +38,7 @@ var scenarios = []struct {
 	{"node", "pods of every way of sharing on a real node: kubelet, containerd, our device plugin on the fake NVML (root)", scenario.Node, 0, 200 * time.Millisecond},
 	{"churn", "pods of every way of sharing come and go on two real nodes, layouts change, GPUs fall ill, programs are killed (root)", scenario.Churn, 0, 200 * time.Millisecond},
 	{"switch", "stock Volcano with our device plugin on real nodes, then our scheduler in its place while pods run, and back (root)", scenario.Switch, 0, 200 * time.Millisecond},
+	{"hami", "pods in HAMi's spelling on a real node: kube-scheduler with our extender, our device plugin (root)", scenario.HAMi, 0, 200 * time.Millisecond},
 	{"extender", "kube-scheduler with our extender, which is killed; pods of every kind, deletions, preemption", scenario.Extender, 900, 200 * time.Millisecond},
 }
 
@@ -55,7 +56,7 @@ func main() {
 }
 
 // realScenarios have real nodes, and take a machine's place for them.
-var realScenarios = []string{"node", "churn", "switch"}
+var realScenarios = []string{"node", "churn", "switch", "hami"}
 
 // outside runs this program again with namespaces of its own.
 func outside(arguments []string) error {
@@ -216,7 +217,7 @@ func check(name string, options *scenario.Options) error {
 			fmt.Sprintf("-profile %v of scenario %s, expected a second or more of scenario throughput", options.Profile, name)},
 		{options.Rounds < 1, fmt.Sprintf(positive, "-rounds", options.Rounds)},
 		{options.Ending < 0, fmt.Sprintf("-ending %v, expected 0 or more", options.Ending)},
-		{name == "extender" && options.Control.Extender == "", "-extender is needed"},
+		{(name == "extender" || name == "hami") && options.Control.Extender == "", "-extender is needed"},
 		{name == "switch" && (options.Control.Stock == "" || options.Control.StockConf == ""), "-stock and -stock-conf are needed"},
 	} {
 		if each.wrong {
