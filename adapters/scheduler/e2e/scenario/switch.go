@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -77,6 +78,7 @@ func (stage *switchStage) play() {
 		stage.run(step, stage.on(stage.mps, "", objects.VGPU(1, 4096, 50)))
 	})
 	stage.become("our scheduler is put into the place of stock Volcano", false)
+	stage.step("our scheduler: a device plugin is stopped, and one comes whose forerunner has left a registration", stage.pluginComesBack)
 	stage.step("our scheduler: pods that come get what those that ran before have left", stage.fill)
 	stage.become("stock Volcano is put into the place of our scheduler", true)
 	stage.step("stock Volcano: pods that come get what those that ran before have left", func(step *nodeStep) {
@@ -141,6 +143,39 @@ func (stage *switchStage) compare(step *nodeStep, name string) {
 			pod.Status.Phase, now.containers, now.decision, before.containers, before.decision))
 	}
 	stage.look(step, pod)
+}
+
+// pluginComesBack stops the device plugin of a node as for a switch of device plugins. While there is none, the node has the registration
+// that volcano-vgpu-device-plugin leaves behind, and no pod may come; pods that run stay as they are.
+func (stage *switchStage) pluginComesBack(step *nodeStep) {
+	env, real := stage.env, stage.cores
+	for _, pod := range stage.podsOn(real) {
+		stage.seen[pod.Name] = see(pod)
+	}
+	registration := real.object().Annotations[real.register]
+	real.Plugin.Stop(10 * time.Second)
+	if !env.until(time.Minute, func() bool { return real.offers() == 0 && real.object().Annotations[real.register] == "" }) {
+		must(fmt.Errorf("node %s offers %d shares a minute after its device plugin was stopped", real.Name, real.offers()))
+	}
+	left := got(json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{real.register: registration}}}))
+	must(patch(env.ctx, env.nodes(), real.Name, left))
+	unit := stage.on(real, "hami-core", objects.VGPU(1, 1024, 5))
+	must(env.Submit([]Unit{unit}, 0))
+	must(env.settle(env.quiet(), time.Minute))
+	if pod := got(env.pods().Get(env.ctx, unit.Pods[0].Name, metav1.GetOptions{})); pod.Spec.NodeName == "" {
+		step.Waited = append(step.Waited, pod.Name+" while its node has no device plugin")
+	} else {
+		stage.fault(ruleRefused, pod, "bound to a node without a device plugin")
+	}
+	must(real.Plugin.Start())
+	real.awaitCards(len(real.modes))
+	if running := stage.await(unit.Pods[0].Name); running != nil {
+		stage.look(step, running)
+	}
+	for _, name := range slices.Sorted(maps.Keys(stage.seen)) {
+		stage.compare(step, name)
+	}
+	clear(stage.seen)
 }
 
 // podsOn are the pods of a node.
