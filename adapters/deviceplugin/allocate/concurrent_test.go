@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,6 +44,8 @@ func TestMain(m *testing.M) {
 var (
 	calls = flag.Int("calls", 320, "calls of Allocate in each test with several at a time")
 	p99   = flag.Duration("p99", 0, "fail if one call in a hundred takes longer beside the API server's time; 0: it is only printed")
+	// On a cluster the API server takes no CPU of the node. Above 0 waiting for the CPU moves from our time to the API server's.
+	stubNice = flag.Int("stub-nice", 0, "how much less of the CPU the API server's stub gets: nice's number")
 )
 
 const inFlight = 16
@@ -107,7 +110,7 @@ func newCrowd(t *testing.T, root string) *crowd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.Command("nice", "-n", "10", program) // on a cluster it takes no CPU of the node
+	command := exec.Command("nice", "-n", strconv.Itoa(*stubNice), program)
 	command.Env, command.Stderr = append(os.Environ(), stubAlone+"=1"), os.Stderr
 	stub, err := testbed.StartAlone(command)
 	if err != nil {
@@ -303,7 +306,7 @@ func (c *crowd) check() {
 	}
 }
 
-// TestConcurrentCalls has one folder for all, which goes at the end: ext4 gives inodes out slowly when many have just been freed.
+// TestConcurrentCalls has one folder for all, which goes at the end, so that no test waits for what another one has removed.
 func TestConcurrentCalls(t *testing.T) {
 	root := t.TempDir()
 	t.Run("own cards", func(t *testing.T) {
