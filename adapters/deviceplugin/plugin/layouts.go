@@ -153,6 +153,7 @@ func (s *session) repairAgain(ctx context.Context, once func()) {
 	reported := map[string]string{}
 	for ctx.Err() == nil {
 		s.repair(ctx, reported)
+		s.readProfiles(ctx, reported)
 		if ctx.Err() == nil && once != nil {
 			once()
 			once = nil

@@ -35,9 +35,14 @@ const cutCard = "GPU-00000000-0000-4000-8000-000000000000"
 // cutting is a plugin with one card in mode MIG, which the fake NVML holds.
 func cutting(t *testing.T, arguments ...string) (*rig, hardware.Library) {
 	t.Helper()
+	return cuttingCard(t, fake.GPU{UUID: cutCard, Name: "NVIDIA A100-SXM4-40GB", MemoryBytes: 40 << 30, MigCapable: true, MigEnabled: true,
+		ComputeCapability: "8.0"}, arguments...)
+}
+
+func cuttingCard(t *testing.T, gpu fake.GPU, arguments ...string) (*rig, hardware.Library) {
+	t.Helper()
 	path := fake.NeedLibrary(t)
-	state, err := fake.New(filepath.Join(t.TempDir(), "state.json"), fake.State{GPUs: []fake.GPU{{UUID: cutCard, Name: "NVIDIA A100-SXM4-40GB",
-		MemoryBytes: 40 << 30, MigCapable: true, MigEnabled: true, ComputeCapability: "8.0"}}})
+	state, err := fake.New(filepath.Join(t.TempDir(), "state.json"), fake.State{GPUs: []fake.GPU{gpu}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"sync"
 	"time"
@@ -37,8 +38,9 @@ type session struct {
 
 	publishing sync.Mutex
 	mutex      sync.Mutex
-	registered map[string]bool // resources, since all were
-	slow       map[string]bool // cards whose change takes long; replaced, never changed
+	registered map[string]bool               // resources, since all were
+	slow       map[string]bool               // cards whose change takes long; replaced, never changed
+	profiles   map[string][]register.Profile // of MIG cards, for HAMi; a list is replaced, never changed
 }
 
 // holder is the session that health is told to.
@@ -204,9 +206,13 @@ func (s *session) isServed(uuid string) bool {
 // shown are the cards as schedulers see them: one that has been in the middle of a change for long is not for new pods.
 func (s *session) shown() []register.Card {
 	s.mutex.Lock()
-	slow := s.slow
+	slow, profiles := s.slow, maps.Clone(s.profiles)
 	s.mutex.Unlock()
-	return s.inventory.registered(func(uuid string) bool { return s.isServed(uuid) && !slow[uuid] })
+	cards := s.inventory.registered(func(uuid string) bool { return s.isServed(uuid) && !slow[uuid] })
+	for i := range cards {
+		cards[i].Profiles = profiles[cards[i].UUID]
+	}
+	return cards
 }
 
 func (s *session) setSlow(slow map[string]bool) {
