@@ -40,7 +40,8 @@ func deviceCases() []keyCase {
 		{"passDeviceSpecs", keysOf(all, "passDeviceSpecs: true"), keysOf(all), answered("device "), "device /dev/nvidia1", ""},
 	}
 	for key, value := range map[string]string{"resourcePriorityName": "a.b/p", "overwriteEnv": "true", "defaultMemory": "1",
-		"defaultCores": "1", "defaultGPUNum": "1"} {
+		"defaultCores": "1", "defaultGPUNum": "1", "migProfileAllowlist": "[]", "libCudaLogLevel": "1", "runtimeClassName": "x",
+		"gpuCorePolicy": "force", "memoryFactor": "2", "preConfiguredDeviceMemory": "1"} {
 		result = append(result, warned(key, keysOf(key+": "+value), "nvidia."+key+" has no effect on the node"))
 	}
 	for _, line := range []string{"deviceMemoryScaling: 2", "disableCoreLimit: true", "passDeviceSpecs: true"} {
