@@ -40,6 +40,7 @@ type Flags struct {
 	MetricsListen      string // empty: no metrics
 	LivenessAnnotation string // empty: none
 	ApplyAllKeys       bool   // --apply-all-keys
+	CoreFeedback       bool   // --core-feedback
 	StateFile          string // where health is kept over restarts
 	DisabledXids       string // DP_DISABLE_HEALTHCHECKS
 	EnabledXids        string // DP_ENABLE_HEALTHCHECKS
@@ -159,6 +160,8 @@ func (r *reader) define() {
 	set.BoolVar(&f.ApplyAllKeys, "apply-all-keys", false,
 		"as key applyAllKeys: deviceMemoryScaling, disableCoreLimit and passDeviceSpecs of the ConfigMap take effect")
 	set.StringVar(&f.StateFile, "state-file", "", "where health is kept over restarts; by default vgpualloc/health.json at the hook path")
+	set.BoolVar(&f.CoreFeedback, "core-feedback", false,
+		"let a container that computes alone on its card do so without its limit, and hold low priority back")
 	set.StringVar(&f.CacheRoot, "container-cache-root", "",
 		"where the caches of containers are, for metrics; by default vgpu/containers at the hook path")
 	set.BoolVar(&f.CreateDeviceConfig, "create-device-config", false,

@@ -32,6 +32,7 @@ func flagCases() []keyCase {
 	scaled := setup{keys: "deviceMemoryScaling: 2"}
 	applied := setup{keys: scaled.keys, arguments: []string{"--apply-all-keys"}}
 	hami := "--scheduler=volcano,hami"
+	limited := map[string]string{cacheOfPod: cacheText()}
 	cached := map[string]string{"/caches/uid-p_c/x.cache": "junk"}
 	metricsAt := func(r *run) string { return r.address }
 	onNodeB := annotation("node-b", "volcano.sh/node-vgpu-register")
@@ -54,6 +55,7 @@ func flagCases() []keyCase {
 		{"CONFIG_FILE", setup{env: map[string]string{"CONFIG_FILE": "/c"}, files: map[string]string{"/c": "version: v1\nflags: {plugin: {deviceIDStrategy: index}}"}},
 			setup{}, answered("VISIBLE"), "=0", "=GPU-0"},
 		{"--container-cache-root", setup{arguments: []string{"--container-cache-root=/caches"}, files: cached}, setup{files: cached}, unreadableCaches, "1", "0"},
+		{"--core-feedback", setup{arguments: []string{"--core-feedback"}, files: limited}, setup{files: limited}, limitOfCores, "lifted", "in force"},
 		{"--state-file", setup{arguments: []string{"--state-file=/s/h.json"}, xids: []uint64{79}}, setup{xids: []uint64{79}}, file("/s/h.json"), "true", "false"},
 		{"--metrics-listen", flagsOf("--metrics-listen=:1234"), setup{}, metricsAt, ":1234", ":9394"},
 		{"--liveness-annotation", flagsOf("--liveness-annotation=a.b/c"), setup{}, annotation("node-a", "a.b/c"), "20", ""},

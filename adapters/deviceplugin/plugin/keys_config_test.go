@@ -1,9 +1,11 @@
 package plugin_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 )
@@ -142,4 +144,38 @@ func (r *run) metrics() string {
 		r.t.Fatal(err)
 	}
 	return string(text)
+}
+
+// HAMi-core's file of the container of pod p, and where in it is whether its limit of compute is in force.
+const (
+	cacheOfPod = "/usr/local/vgpu/vgpu/containers/uid-p_c/x.cache"
+	cacheTail  = 1856 + 1024*1960
+)
+
+// cacheText is that file, of a container with one card that has just computed and is limited.
+func cacheText() string {
+	content := make([]byte, cacheTail+64)
+	for at, value := range map[int]uint32{0: 19920718, 4: 1, 56: 1, cacheTail + 4: 1, cacheTail + 8: 1 << 20} {
+		binary.LittleEndian.PutUint32(content[at:], value)
+	}
+	copy(content[64:], "GPU-0")
+	return string(content)
+}
+
+// limitOfCores is whether that container is limited after some rounds.
+func limitOfCores(r *run) string {
+	r.api.Put(pod("p", "GPU-0,NVIDIA,40,30:"))
+	rounds, result := r.count("annotated"), ""
+	r.wait("rounds", func() bool {
+		content, err := os.ReadFile(r.root + cacheOfPod)
+		if err != nil || len(content) < cacheTail+8 {
+			return false
+		}
+		result = "in force"
+		if content[cacheTail+4] == 0 {
+			result = "lifted"
+		}
+		return result == "lifted" || r.count("annotated") > rounds+5
+	})
+	return result
 }

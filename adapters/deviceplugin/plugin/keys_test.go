@@ -114,7 +114,7 @@ func began(t *testing.T, with setup) *run {
 			return library, nil
 		},
 		Intervals: plugin.Intervals{Register: 2 * short, RegisterRetry: short, KubeletRetry: short, KubeletPoll: short, EventWait: short,
-			Recheck: short, Quiet: time.Hour, API: short, Lists: time.Second, Patience: -1}})
+			Recheck: short, Quiet: time.Hour, API: short, Lists: time.Second, Feedback: short, Patience: -1}})
 	if err != nil {
 		r.refusal = err.Error()
 		return r

@@ -154,7 +154,7 @@ func (r *rig) start(arguments ...string) *rig {
 		Env: func(name string) (string, bool) { value, has := r.env[name]; return value, has },
 		Intervals: plugin.Intervals{Register: 50 * time.Millisecond, RegisterRetry: 10 * time.Millisecond, KubeletRetry: 10 * time.Millisecond,
 			KubeletPoll: 50 * time.Millisecond, EventWait: 20 * time.Millisecond, Recheck: max(40*time.Millisecond, r.recheck),
-			Quiet: 100 * time.Millisecond, API: 10 * time.Millisecond, Lists: 2 * time.Second, MPS: 20 * time.Millisecond, Patience: -1}})
+			Quiet: 100 * time.Millisecond, API: 10 * time.Millisecond, Lists: 2 * time.Second, MPS: 20 * time.Millisecond, Feedback: 20 * time.Millisecond, Patience: -1}})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func (p *Plugin) serveMetrics(ctx context.Context) (func(), error) {
 	}
 	p.metrics = metrics.New(metrics.Options{Node: p.flags.Node, Library: late{plugin: p}, Cards: p.shownCards, Layout: p.layoutOf,
 		Profile: p.profileName, MPS: p.mpsDaemons, Pods: p.podsOfNode, CacheRoot: p.options.Root + p.flags.CacheRoot,
-		Proc: p.options.Root + "/proc", Now: p.options.Now})
+		Feedback: p.flags.CoreFeedback, FeedbackEvery: p.intervals.Feedback, Proc: p.options.Root + "/proc", Now: p.options.Now})
 	server := &http.Server{Handler: p.metrics.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 		WriteTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	running, stop := context.WithCancel(ctx)

@@ -53,6 +53,7 @@ type Intervals struct {
 	Lists         time.Duration // at most, for the kubelet to ask for the lists before health is watched; 5 s
 	Repair        time.Duration // between looks whether MIG layouts agree with the pods; 1 min
 	MPS           time.Duration // between looks whether the control daemons of MPS answer; 10 s
+	Feedback      time.Duration // between rounds of --core-feedback; 5 s
 	Patience      time.Duration // for instances in use to be given back before a pod is refused; 2 s, below 0: none
 }
 
@@ -64,7 +65,7 @@ func (i Intervals) withDefaults() Intervals {
 		{&i.Register, 30 * time.Second}, {&i.RegisterRetry, 5 * time.Second}, {&i.KubeletRetry, time.Second},
 		{&i.KubeletPoll, 5 * time.Second}, {&i.EventWait, 5 * time.Second}, {&i.Recheck, 30 * time.Second},
 		{&i.Quiet, 5 * time.Minute}, {&i.API, 5 * time.Second}, {&i.Lists, 5 * time.Second},
-		{&i.Repair, time.Minute}, {&i.MPS, 10 * time.Second},
+		{&i.Repair, time.Minute}, {&i.MPS, 10 * time.Second}, {&i.Feedback, 5 * time.Second},
 	} {
 		if *interval.value <= 0 {
 			*interval.value = interval.default_
