@@ -77,13 +77,14 @@ func TestFeedback(t *testing.T) {
 	s.round(nil)
 	s.is("high", 0, 1)
 	s.is("low", 1, -1)
-	pods, _ := s.options.Pods()
-	s.steer(pods, endFeedback)
-	s.is("low", 1, 0)
-	s.is("alone", 1, 3)
 	s.round(nil) // the high one no longer computes
 	s.is("high", 0, 0)
 	s.is("low", 0, 0)
+	s = newSteering(t, map[string]*regionOfTest{"alone": regionOf("GPU-1", 5, 0), "low": regionOf("GPU-3", -1, 1)})
+	pods, _ := s.options.Pods()
+	s.steer(pods, endFeedback)
+	s.is("low", 1, 0)
+	s.is("alone", 1, 5)
 }
 
 // TestFeedbackEndsWithRun: after the last round, when the node's pods are no longer known.
