@@ -70,8 +70,9 @@ def print_slowest(outcomes, shown=10):
         print(f"  slowest: {', '.join(f'{test} {seconds:.0f} s' for seconds, test in sorted(times, reverse=True)[:shown])}")
 
 
-# Labels of ctest tests of the node side. Tier 2 is inside adapters.scheduler, which ctest cannot tell apart.
-TIERS = {"tier1": "tier 1 (fake NVML)", "tier3": "tier 3 (real kubelet, containerd and runc)"}
+# Labels of ctest tests of the node side.
+TIERS = {"tier1": "tier 1 (fake NVML)", "tier2": "tier 2 (the kubelet's device manager)",
+         "tier3": "tier 3 (real kubelet, containerd and runc)"}
 
 
 def labels_of(junit):

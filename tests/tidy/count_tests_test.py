@@ -64,11 +64,14 @@ class Counting(unittest.TestCase):
         (Path(self.folder.name) / "tests.json").write_text(json.dumps({"tests": tests}), encoding="utf-8")
 
     def test_tiers_are_said_from_the_labels_of_what_ran(self):
-        cases = ('<testcase name="n1" status="run" time="3"/><testcase name="n2" status="fail" time="4"><failure message=""/></testcase>'
-                 '<testcase name="n3" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>x\nno root\n</system-out></testcase>')
-        self.label(n1=["unit", "tier1"], n2=["tier1"], n3=["e2e", "tier3"], n4=["tier1"])
+        cases = ('<testcase name="n1" status="run" time="3"/>'
+                 '<testcase name="n2" status="fail" time="4"><failure message=""/></testcase>'
+                 '<testcase name="n3" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>x\nno root\n</system-out></testcase>'
+                 '<testcase name="n5" status="run" time="6"/>')
+        self.label(n1=["unit", "tier1"], n2=["tier1"], n3=["e2e", "tier3"], n4=["tier1"], n5=["adapters", "tier2"])
         lines = printed(f"ctest:release:8:{self.junit(cases)}").stdout.splitlines()
         self.assertIn("  tier 1 (fake NVML): ran, 2 tests, 7 s", lines)
+        self.assertIn("  tier 2 (the kubelet's device manager): ran, 1 tests, 6 s", lines)
         self.assertIn("  tier 3 (real kubelet, containerd and runc): did not run", lines)
         self.assertIn("    n3 did not run: no root", lines)
 
