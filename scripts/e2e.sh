@@ -171,7 +171,13 @@ if $is_real; then
     in_container nvidia-smi "$sources/nvidia_smi.c" "$nvml" -Wl,-rpath,/driver/lib
     in_container cuda "$sources/cuda.c"
     in_container libvgpu.so -shared -fPIC "$sources/libvgpu.c" -ldl
-    flags+=(-kinds "hami-core,mig,mps" -kubelet "$work/bin/kubelet" -device-plugin "$work/bin/vgpualloc-device-plugin" -debs "$work/debs"
+    say "rendering the rights that the chart gives the device plugin"
+    VGA_BUILD_DIR=$work/bin python3 "$root/tests/e2e/plugin_rights.py" >"$work/plugin-rights.jsonl" || {
+        status=$?
+        cat "$work/plugin-rights.jsonl" # why not
+        exit "$status"
+    }
+    flags+=(-kinds "hami-core,mig,mps" -plugin-rights "$work/plugin-rights.jsonl" -kubelet "$work/bin/kubelet" -device-plugin "$work/bin/vgpualloc-device-plugin" -debs "$work/debs"
         -container-programs "$programs" -fake-nvml "$nvml" -keep-visible "$work")
 fi
 if [ "$scenario" = switch ] || [ "$scenario" = build ]; then

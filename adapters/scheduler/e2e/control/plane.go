@@ -36,6 +36,8 @@ type Options struct {
 	// InCluster lets the scheduler see the files and variables of a pod with a service account, which upstream's
 	// deviceshare needs to read its device configuration. It takes root.
 	InCluster bool
+	// Audited is a user of whose requests Plane.Requests tells. Empty: nobody.
+	Audited string
 	// Stock is Volcano's own scheduler, which may take the place of Scheduler (Plane.Exchange), with its configuration. It is in a
 	// cluster as by InCluster. Empty: there is none.
 	Stock     string
@@ -101,6 +103,9 @@ func New(options Options) (*Plane, error) {
 		"--max-requests-inflight=0", "--max-mutating-requests-inflight=0", "--enable-priority-and-fairness=false",
 		"--event-ttl=30m", "--profiling=false",
 	}}
+	if err := plane.prepareAudit(); err != nil {
+		return nil, err
+	}
 	if options.Extender != "" {
 		return plane, plane.prepareKubeScheduler()
 	}

@@ -33,10 +33,12 @@ type Options struct {
 	Programs   string   // folder of the compiled programs of container/
 	NVML       string   // the fake libnvidia-ml.so.1
 	Kubeconfig string
-	Machine    fake.State
-	NodeFile   string // text of config.json of ConfigMap volcano-vgpu-node-config; empty: none
-	Labels     string // of the node: "a=b,c=d"
-	Verbosity  int
+	// PluginKubeconfig is the device plugin's, which has rights of its own.
+	PluginKubeconfig string
+	Machine          fake.State
+	NodeFile         string // text of config.json of ConfigMap volcano-vgpu-node-config; empty: none
+	Labels           string // of the node: "a=b,c=d"
+	Verbosity        int
 }
 
 // Node is one.
@@ -146,7 +148,7 @@ func (node *Node) preparePrograms(with values) error {
 	}
 	node.Plugin, err = node.process("device-plugin",
 		[]string{"NODE_NAME=" + node.Name, "PATH=" + node.path("bin") + ":" + os.Getenv("PATH"), "HOOK_PATH=" + node.path("vgpu"), "LD_LIBRARY_PATH=" + node.path("var-lib/driver/lib"), fake.Variable + "=" + node.Machine.Path()},
-		node.Options.Plugin, "--kubeconfig="+node.Kubeconfig, "--node-config-file="+node.path("config/config.json"),
+		node.Options.Plugin, "--kubeconfig="+node.PluginKubeconfig, "--node-config-file="+node.path("config/config.json"),
 		fmt.Sprintf("--metrics-listen=127.0.0.1:%d", node.metricsPort()), "--v=4")
 	return err
 }

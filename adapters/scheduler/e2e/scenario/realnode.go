@@ -79,7 +79,7 @@ func (env *Env) startNodeFor(dialect dialect, number int, modes []string) *realN
 	options := *env.Real
 	options.Name, options.Number = fmt.Sprintf("real-%d", number), number
 	options.Dir = filepath.Join(env.Control.Dir, options.Name)
-	options.Kubeconfig = env.Plane.Kubeconfig()
+	options.Kubeconfig, options.PluginKubeconfig = env.Plane.Kubeconfig(), env.pluginAccount()
 	options.Machine, options.NodeFile = machine(options.Name, modes)
 	real := &realNode{Node: got(node.New(options)), env: env, modes: map[string]string{}, dialect: dialect}
 	real.Plugin.Args = append(real.Plugin.Args, dialect.arguments...)

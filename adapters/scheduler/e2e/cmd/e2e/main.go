@@ -139,6 +139,7 @@ func run(arguments []string) error {
 	flags.StringVar(&real.Plugin, "device-plugin", "", "our device plugin (scenarios on real nodes)")
 	flags.StringVar(&real.Debs, "debs", "", "folder in which containerd and runc are unpacked (scenarios on real nodes)")
 	flags.StringVar(&real.Programs, "container-programs", "", "folder of the compiled programs of node/container (scenarios on real nodes)")
+	flags.StringVar(&options.Rights, "plugin-rights", "", "account and roles of the device plugin, as the chart renders them (scenarios on real nodes)")
 	flags.StringVar(&real.NVML, "fake-nvml", "", "our fake libnvidia-ml.so.1 (scenarios on real nodes)")
 	keepVisible := flags.String("keep-visible", "", "folders that programs are in, by comma (scenarios on real nodes)")
 	flags.StringVar(&options.Out, "out", ".", "folder of the summary")
@@ -155,7 +156,7 @@ func run(arguments []string) error {
 	options.Kinds = strings.Split(*kinds, ",")
 	if slices.Contains(realScenarios, chosen.name) {
 		real.Keep, real.Verbosity = strings.Split(*keepVisible, ","), options.Control.Verbosity
-		options.Real = &real
+		options.Real, options.Control.Audited = &real, scenario.PluginUser
 	}
 	if err := check(chosen.name, &options); err != nil {
 		return err
@@ -219,6 +220,7 @@ func check(name string, options *scenario.Options) error {
 		{options.Ending < 0, fmt.Sprintf("-ending %v, expected 0 or more", options.Ending)},
 		{(name == "extender" || name == "hami") && options.Control.Extender == "", "-extender is needed"},
 		{name == "switch" && (options.Control.Stock == "" || options.Control.StockConf == ""), "-stock and -stock-conf are needed"},
+		{options.Real != nil && options.Rights == "", "-plugin-rights is needed"},
 	} {
 		if each.wrong {
 			return usageError{each.text}

@@ -24,6 +24,7 @@ func TestFlagsThatMakeNoSenseStartNothing(t *testing.T) {
 		"extender":                    "-extender is needed",
 		"hami":                        "-extender is needed",
 		"switch":                      "-stock and -stock-conf are needed",
+		"node":                        "-plugin-rights is needed",
 		"faults":                      "-scheduler, -scheduler-conf and -crds are needed",
 		"mixed more":                  "expected flags only",
 	} {
