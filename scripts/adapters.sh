@@ -43,9 +43,9 @@ if [ "$1" = tier2 ]; then
     programs=$root/build/tier2
     mkdir -p "$programs"
     export VGPUALLOC_DEVICE_PLUGIN=$programs/device-plugin
-    "$go" build -C deviceplugin -o "$VGPUALLOC_DEVICE_PLUGIN" .
+    "$go" build -C deviceplugin -ldflags "-s -w $(library_link "$build")" -o "$VGPUALLOC_DEVICE_PLUGIN" .
     cd "$3"
-    "$go" test -tags tier2 -c -o "$programs/tests" "$4"
+    "$go" test -tags tier2 -c -ldflags "-s -w $(library_link "$build")" -o "$programs/tests" "$4"
     cd "$4"
     exec "$programs/tests" "${@:5}"
 fi
