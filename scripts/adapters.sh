@@ -3,7 +3,9 @@
 # Usage: scripts/adapters.sh BUILD COMMAND…      BUILD: a build folder; COMMAND: arguments of go, run in adapters/
 #                                                (test -C scheduler ./plugin: in a module below)
 #        scripts/adapters.sh BUILD check MODULE  formatted, vetted, generated files up to date
-# Exit code 2: usage. 77 where no Go can be had, but with CI=true, where that is a failure.
+#        scripts/adapters.sh BUILD tier2 -C MODULE PACKAGE [flags of its tests]
+#                                                tests with tag tier2, to which our device plugin is given (root)
+# Exit code 2: usage. 77 where no Go can be had, or tier 2 cannot run; with CI=true that is a failure.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -33,6 +35,18 @@ if [ "$1" = check ]; then
         --check "$root/adapters/vga/constants.go"
     "$go" mod verify >/dev/null
     if ! "$go" mod tidy -diff; then die "go.mod or go.sum of adapters/${2:-} is not what go mod tidy makes it"; fi
-    exec "$go" vet ./...
+    exec "$go" vet -tags tier2 ./...
+fi
+if [ "$1" = tier2 ]; then
+    if [ $# -lt 4 ] || [ "$2" != -C ]; then wrong "tier2 ${*:2}, expected -C MODULE PACKAGE"; fi
+    # Not by go test, which ends with 1 whatever its program ends with.
+    programs=$root/build/tier2
+    mkdir -p "$programs"
+    export VGPUALLOC_DEVICE_PLUGIN=$programs/device-plugin
+    "$go" build -C deviceplugin -ldflags "-s -w $(library_link "$build")" -o "$VGPUALLOC_DEVICE_PLUGIN" .
+    cd "$3"
+    "$go" test -tags tier2 -c -ldflags "-s -w $(library_link "$build")" -o "$programs/tests" "$4"
+    cd "$4"
+    exec "$programs/tests" "${@:5}"
 fi
 exec "$go" "$@"

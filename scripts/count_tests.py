@@ -11,6 +11,7 @@ Each argument is one outcome:
 Exits 1 when anything failed.
 """
 import argparse
+import json
 import sys
 import xml.etree.ElementTree as xml
 from collections import Counter
@@ -69,6 +70,48 @@ def print_slowest(outcomes, shown=10):
         print(f"  slowest: {', '.join(f'{test} {seconds:.0f} s' for seconds, test in sorted(times, reverse=True)[:shown])}")
 
 
+# Labels of ctest tests of the node side.
+TIERS = {"tier1": "tier 1 (fake NVML)", "tier2": "tier 2 (the kubelet's device manager)",
+         "tier3": "tier 3 (real kubelet, containerd and runc)"}
+
+
+def labels_of(junit):
+    """The labels of every test, from what `ctest --show-only=json-v1` wrote beside the JUnit file, or None."""
+    try:
+        tests = json.loads((Path(junit).parent / "tests.json").read_text(encoding="utf-8"))["tests"]
+    except (OSError, ValueError, KeyError):
+        return None
+    return {test["name"]: {label for entry in test.get("properties", []) if entry["name"] == "LABELS" for label in entry["value"]}
+            for test in tests}
+
+
+def why_not(test):
+    """Why a test did not run: the last line it printed, or what ctest says."""
+    printed = (test.findtext("system-out") or "").strip().splitlines()
+    skipped = test.find("skipped")
+    return printed[-1].strip() if printed else skipped.get("message", "no reason given") if skipped is not None else "no reason given"
+
+
+def print_tiers(outcomes):
+    """For each tier of the node side, which of its tests ran and for how long by the clock, and why the others did not."""
+    files = [outcome.split(":", 3)[3] for outcome in outcomes if outcome.startswith("ctest:")]
+    labels = {junit: labels_of(junit) for junit in files}
+    if all(known is None for known in labels.values()):
+        return
+    tests = [(test, (labels[junit] or {}).get(test.get("name"), set())) for junit in files for test in tests_of(junit)]
+    for label, name in TIERS.items():
+        chosen = [test for test, its_labels in tests if label in its_labels]
+        ran = [test for test in chosen if test.get("status") in ("run", "fail")]
+        seconds = sum(float(test.get("time", 0)) for test in ran)
+        if ran:
+            print(f"  {name}: ran, {len(ran)} tests, {seconds:.0f} s")
+        else:
+            print(f"  {name}: did not run{'' if chosen else ': ctest ran with none of its tests'}")
+        for test in chosen:
+            if test not in ran:
+                print(f"    {test.get('name')} did not run: {why_not(test)}")
+
+
 def count_ctest(name, status, junit):
     counts = Counter()
     tests = tests_of(junit)
@@ -104,6 +147,7 @@ def main():
     parser.add_argument("outcomes", nargs="*")
     arguments = parser.parse_args()
     print_slowest(arguments.outcomes)
+    print_tiers(arguments.outcomes)
     total = sum((count(outcome) for outcome in arguments.outcomes), Counter())
     if total["failed"] == 0 and (arguments.exit != 0 or total["passed"] == 0):
         print(f"  failed: the script ended with {arguments.exit} before its tests did")

@@ -8,7 +8,9 @@
 #                    "all": mixed and kill, as CI runs them; "rights": ours with the chart's rights only; "build": only builds;
 #                    "node": pods of every way of sharing on a real node: kubelet, containerd, runc and our device plugin on the fake
 #                    NVML, in namespaces and control groups of their own (root, Debian's packages unpacked, a C compiler);
-#                    "node --churn": pods come and go on two such nodes while layouts change, GPUs fall ill and programs are killed
+#                    "node --churn": pods come and go on two such nodes while layouts change, GPUs fall ill and programs are killed;
+#                    "switch": pods of stock Volcano on such nodes, then our scheduler in its place while they run, and back;
+#                    "hami": pods in HAMi's spelling on such a node, with kube-scheduler and our extender
 #   --build DIR      a build of the library that our scheduler links (default: build/release, or else build/ci-release)
 #   --scheduler WHO  ours (default); stock: Volcano's own with its plugin deviceshare; extender: kube-scheduler with our
 #                    extender (mixed, kill, throughput, soak)
@@ -41,22 +43,22 @@ while [ $# -gt 0 ]; do
         *) break ;;
     esac
 done
-[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, all, rights or build"
+[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, hami, all, rights or build"
 scenario=$1
 shift
 if [ "$scenario" = node ] && [ "${1:-}" = --churn ]; then
     scenario=churn
     shift
 fi
-case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | all | rights | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
-if [ "$scenario" = extender ]; then scheduler=extender; fi
+case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | hami | all | rights | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
+if [ "$scenario" = extender ] || [ "$scenario" = hami ]; then scheduler=extender; fi
 case $scheduler in ours | stock | extender) ;; *) wrong "--scheduler '$scheduler', expected ours, stock or extender" ;; esac
 if [ "$scenario" = faults ] && [ "$scheduler" = extender ]; then wrong "faults are those of Volcano's scheduler"; fi
 # Pods on a real node, which is what the node's programs do to a machine.
 is_real=false
-if [ "$scenario" = node ] || [ "$scenario" = churn ]; then
+if [ "$scenario" = node ] || [ "$scenario" = churn ] || [ "$scenario" = switch ] || [ "$scenario" = hami ]; then
     is_real=true
-    [ "$scheduler" = ours ] || wrong "node is a scenario of our scheduler"
+    [ "$scheduler" = ours ] || [ "$scenario" = hami ] || wrong "$scenario is a scenario of our scheduler"
     if [ "$(id -u)" != 0 ]; then
         say "e2e.sh $scenario DOES NOT RUN: it takes root for namespaces and control groups of its own"
         if [ "${CI:-}" = true ]; then exit 1; else exit 77; fi
@@ -116,6 +118,9 @@ of_kubernetes() {
     "$go" build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes" -o "$work/bin/$1" "k8s.io/kubernetes/cmd/$1"
 }
 
+# stock_volcano: Volcano's own scheduler, with its plugin deviceshare.
+stock_volcano() { "$go" build -ldflags "-s -w" -o "$work/bin/vc-scheduler" volcano.sh/volcano/cmd/scheduler; }
+
 # with_library PROGRAM MODULE: one of ours, which links the library.
 with_library() {
     "$go" build -C "$root/adapters/$2" -ldflags "-s -w $(library_link "$build")" -o "$work/bin/$1" .
@@ -139,7 +144,7 @@ case $scheduler in
         ;;
     stock)
         program=$work/bin/vc-scheduler
-        "$go" build -ldflags "-s -w" -o "$program" volcano.sh/volcano/cmd/scheduler
+        stock_volcano
         # What it does not serve is left out. Without the others it reads no device configuration and sees no device.
         flags=(-kinds "hami-core,mig,ascend,310p" -in-cluster -nudge)
         ;;
@@ -166,9 +171,21 @@ if $is_real; then
     in_container nvidia-smi "$sources/nvidia_smi.c" "$nvml" -Wl,-rpath,/driver/lib
     in_container cuda "$sources/cuda.c"
     in_container libvgpu.so -shared -fPIC "$sources/libvgpu.c" -ldl
-    flags+=(-kinds "hami-core,mig,mps" -kubelet "$work/bin/kubelet" -device-plugin "$work/bin/vgpualloc-device-plugin" -debs "$work/debs"
+    say "rendering the rights that the chart gives the device plugin"
+    VGA_BUILD_DIR=$work/bin python3 "$root/tests/e2e/plugin_rights.py" >"$work/plugin-rights.jsonl" || {
+        status=$?
+        cat "$work/plugin-rights.jsonl" # why not
+        exit "$status"
+    }
+    flags+=(-kinds "hami-core,mig,mps" -plugin-rights "$work/plugin-rights.jsonl" -kubelet "$work/bin/kubelet" -device-plugin "$work/bin/vgpualloc-device-plugin" -debs "$work/debs"
         -container-programs "$programs" -fake-nvml "$nvml" -keep-visible "$work")
 fi
+if [ "$scenario" = switch ] || [ "$scenario" = build ]; then
+    say "building stock Volcano"
+    stock_volcano
+    flags+=(-stock "$work/bin/vc-scheduler" -stock-conf "$(realpath "$root/adapters/scheduler/e2e/conf/stock.conf")")
+fi
+if [ "$scenario" = hami ]; then flags+=(-kinds hami); fi
 if [ "$scenario" = build ]; then exit 0; fi
 
 if [ "$scenario" = rights ]; then

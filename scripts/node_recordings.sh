@@ -39,10 +39,18 @@ while [ $# -gt 0 ]; do
     esac
 done
 [ ${#files[@]} -gt 0 ] || wrong "no FILE, expected recorded cases: scripts/node_recordings.sh FILE…"
+# Before anything is built, as far as a look at both ends of a file tells.
 for i in "${!files[@]}"; do
-    [ -f "${files[i]}" ] || wrong "${files[i]}: no such file, expected recorded cases"
-    [ -r "${files[i]}" ] || wrong "${files[i]} cannot be read"
-    files[i]=$(realpath "${files[i]}")
+    file=${files[i]}
+    [ -e "$file" ] || wrong "FILE '$file': no such file, expected recorded cases"
+    [ -f "$file" ] || wrong "FILE '$file' is no regular file, expected recorded cases"
+    [ -r "$file" ] || wrong "FILE '$file' cannot be read"
+    [ -s "$file" ] || wrong "FILE '$file' is empty, expected one JSON object a line"
+    case $(tail -c 64 "$file" | tr -d '[:space:]\0') in
+        *'}') ;;
+        *) wrong "FILE '$file' does not end with a JSON object, expected one a line: it may be cut short" ;;
+    esac
+    files[i]=$(realpath "$file")
 done
 
 if ! go=$(find_go); then

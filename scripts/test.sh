@@ -32,12 +32,16 @@ outcome_of() {
     return "$status"
 }
 
+# list_tests PRESET: the labels of its tests beside the JUnit file, from which scripts/count_tests.py tells the tiers.
+list_tests() { (cd "$root/build/$1" && ctest --show-only=json-v1 >tests.json) || rm -f "$root/build/$1/tests.json"; }
+
 # stage PRESET TARGET [ctest arguments]: when the build fails its tests are not run.
 stage() {
     local preset=$1 target=$2 status=0
     shift 2
     outcome_of step "the $preset build" build "$preset" --target "$target" || return 1
     run_ctest "$preset" "$@" || status=$?
+    list_tests "$preset"
     outcomes+=("ctest:$preset:$status:$(junit_of "$preset")")
     return "$status"
 }
@@ -109,6 +113,7 @@ adapters_stage() {
     junit=$root/build/$preset/junit-adapters.xml
     say "testing the adapters"
     (cd "$root/build/$preset" && ctest --output-on-failure --no-tests=error --output-junit "$junit" -L "$adapter_tests") || status=$?
+    list_tests "$preset"
     outcomes+=("ctest:adapters:$status:$junit")
     return "$status"
 }

@@ -9,9 +9,10 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"slices"
+	"strings"
 	"syscall"
 
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -44,7 +45,7 @@ func run(ctx context.Context, arguments []string, env func(string) (string, bool
 		_, _ = fmt.Fprintln(complaints, "vgpualloc-device-plugin:", err)
 		return code
 	}
-	if isAscend(arguments) {
+	if vendorOf(arguments) == "ascend" {
 		flags := ascend.Flags()
 		flags.Usage = func() {}
 		switch err := flags.Parse(arguments); {
@@ -89,10 +90,36 @@ func ended(ctx context.Context, fail func(code int, err error) int, err error) i
 	return fail(1, err)
 }
 
-// isAscend: the flags are those of Ascend chips.
-func isAscend(arguments []string) bool {
-	two := slices.Index(arguments, "--vendor")
-	return slices.Contains(arguments, "--vendor=ascend") || two >= 0 && two+1 < len(arguments) && arguments[two+1] == "ascend"
+// vendorOf is the last value of --vendor, which says whose the other flags are. The value of another flag is none, whatever it is.
+func vendorOf(arguments []string) string {
+	sets := []*pflag.FlagSet{config.FlagSet(), ascend.Flags()}
+	takesValue := func(name string) bool {
+		for _, set := range sets {
+			flag := set.Lookup(name)
+			if flag == nil && len(name) == 1 {
+				flag = set.ShorthandLookup(name)
+			}
+			if flag != nil {
+				return flag.NoOptDefVal == ""
+			}
+		}
+		return false
+	}
+	vendor := ""
+	for i := 0; i < len(arguments) && arguments[i] != "--"; i++ {
+		name, value, hasValue := strings.Cut(strings.TrimLeft(arguments[i], "-"), "=")
+		if !strings.HasPrefix(arguments[i], "-") {
+			continue
+		}
+		if !hasValue && takesValue(name) && i+1 < len(arguments) {
+			i++
+			value = arguments[i]
+		}
+		if name == "vendor" {
+			vendor = value
+		}
+	}
+	return vendor
 }
 
 // reloading runs a plugin that takes SIGHUP.

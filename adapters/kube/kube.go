@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -34,6 +35,13 @@ func Annotate(ctx context.Context, client kubernetes.Interface, pod metav1.Objec
 		return fmt.Errorf("writing the annotations of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
+}
+
+// IsOlder compares resource versions of one object; versions that are no numbers are never older.
+func IsOlder(version, than string) bool {
+	mine, err := strconv.ParseUint(version, 10, 64)
+	other, otherErr := strconv.ParseUint(than, 10, 64)
+	return err == nil && otherErr == nil && mine < other
 }
 
 // AnnotationsPatch is a merge patch that sets annotations of an object, or removes those that are nil. The API server refuses it if

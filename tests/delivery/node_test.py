@@ -91,6 +91,15 @@ class PluginTest(unittest.TestCase):
         self.assertIn({"key": "volcano.sh/gpu-memory", "operator": "Exists", "effect": "NoSchedule"}, spec["tolerations"])
         self.assertEqual(self.daemons(NODE, "ascend-plugin")["template"]["spec"]["nodeSelector"], {"ascend": "on"})
 
+    def test_with_mps_the_plugin_can_ask_its_daemon(self):
+        for values, capabilities in ((LEAST_NODE, "utility"), (NODE, "compute,utility")):
+            [container] = self.daemons(values, "device-plugin")["template"]["spec"]["containers"]
+            self.assertIn({"name": "NVIDIA_DRIVER_CAPABILITIES", "value": capabilities}, container["env"])
+            self.assertEqual("--mps-root=/run/nvidia/mps" in container["args"], values is NODE)
+            self.assertEqual({"name": "mps", "mountPath": "/run/nvidia/mps"} in container["volumeMounts"], values is NODE)
+        code = (ADAPTERS / "deviceplugin/mps/mps.go").read_text(encoding="utf-8")
+        self.assertIn('DefaultRoot = "/run/nvidia/mps"', code)
+
     def test_the_old_one_is_gone_before_the_new_one_begins(self):
         for component in PLUGINS:
             self.assertEqual(self.daemons(NODE, component)["updateStrategy"],
@@ -148,6 +157,8 @@ class PluginTest(unittest.TestCase):
         self.refused({"nodeConfig": {"nodes": [{"name": "a", "devicecorescaling": 0}]}}, "devicecorescaling")
         self.refused({"nodeConfig": {"nodes": [{"name": "a", "operatingmode": "mig"}]}}, "devicePlugin.mig")
         self.refused({"nodeConfig": {"nodes": [{"name": "a", "devices": [{"index": 0, "operatingmode": "mig"}]}]}}, "devicePlugin.mig")
+        self.refused({"nodeConfig": {"nodes": [{"name": "a", "operatingmode": "mps"}]}}, "devicePlugin.mps.enabled")
+        self.refused({"mps": {"enabled": True, "root": "run"}}, "root")
         self.refused({"schedulers": ["kube"]}, "schedulers")
         self.refused({"hookPath": "usr/local"}, "hookPath")
         for change, word in (({"deviceConfig": {"namespace": "team"}}, "deviceConfig.namespace"),
@@ -227,9 +238,12 @@ class GeometryTest(unittest.TestCase):
         section = text[text.index("\nnvidia:"):text.index("# Ascend NPUs")]
         keys = set(re.findall(r"^  (?:# )?(\w+):", section, re.MULTILINE))
         code = (ADAPTERS / "deviceplugin/config/deviceconfig.go").read_text(encoding="utf-8")
-        known = set(re.findall(r'"(\w+)"', re.search(r"var knownKeys = \[\]string\{(.*?)\}", code, re.DOTALL)[1]))
-        useless = set(re.findall(r'"(\w+)"', re.search(r"var ofTheScheduler = \[\]string\{(.*?)\}", code, re.DOTALL)[1]))
-        self.assertEqual(keys, known - useless)
+        known = set(re.findall(r'json:"(\w+)"', re.search(r"type deviceConfig struct \{(.*?)\n\}", code, re.DOTALL)[1]))
+        reasons = dict(re.findall(r'"(\w+)": (ofSchedulers|isOfHAMi)', code))
+        of_hami = {key for key, reason in reasons.items() if reason == "isOfHAMi"}
+        useless = set(reasons) - of_hami
+        self.assertEqual(len(useless), 5)
+        self.assertEqual(keys, known - useless - of_hami)
         for key in useless:
             self.assertIn(key, section, "said to have no effect")
 

@@ -327,7 +327,8 @@ class PluginTest(unittest.TestCase):
     def test_the_least_of_the_node_is_mounted(self):
         """Neither /, /dev, /tmp nor the kubelet's whole folder; what the plugin only reads, it cannot write."""
         paths = {volume["hostPath"]["path"] for volume in self.containers(NODE, "device-plugin")["volumes"] if "hostPath" in volume}
-        self.assertEqual(paths, {"/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources", "/usr/local/vgpu", "/tmp/vgpulock"})
+        self.assertEqual(paths, {"/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources", "/usr/local/vgpu", "/tmp/vgpulock",
+                                 "/run/nvidia/mps"})
         ascend = self.containers(NODE, "ascend-plugin")
         writable = {mount["name"] for mount in ascend["containers"][0]["volumeMounts"] if not mount.get("readOnly")}
         self.assertEqual(writable, {"kubelet", "core", "shared", "assets"})

@@ -96,7 +96,7 @@ ALL = {"scheduler": {"image": {"repository": "example.com/scheduler", "tag": "7"
        "deviceConfig": {"create": True, "namespaces": ["kube-system", "mindx-dl"]}}
 # The node side alone, with all that can be switched on.
 NODE = {"scheduler": {"enabled": False},
-        "devicePlugin": {"enabled": True, "image": {"repository": "example.com/plugin", "tag": "7"}, "mig": True,
+        "devicePlugin": {"enabled": True, "image": {"repository": "example.com/plugin", "tag": "7"}, "mig": True, "mps": {"enabled": True},
                          "createDeviceConfig": True, "schedulers": ["volcano", "hami"], "runtimeClassName": "nvidia",
                          "hamiCore": {"image": {"repository": "example.com/hami-core", "tag": "1"}},
                          "nodeConfig": {"nodes": [{"name": "gpu-1", "operatingmode": "mig", "filterdevices": {"index": [3]},

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The closing count of scripts/test.sh: nothing that failed, or never ran, may look like a pass.
 Usage: count_tests_test.py ROOT"""
+import json
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,28 @@ class Counting(unittest.TestCase):
         slowest = printed(f"ctest:release:0:{self.junit(cases)}").stdout.splitlines()[0]
         wanted = [f"release: t{times.index(time)} {time} s" for time in sorted(times, reverse=True)[:10]]
         self.assertEqual("  slowest: " + ", ".join(wanted), slowest)
+
+    def label(self, **labels):
+        """Leaves beside the JUnit file what ctest says about its tests."""
+        tests = [{"name": name, "properties": [{"name": "LABELS", "value": value}]} for name, value in labels.items()]
+        (Path(self.folder.name) / "tests.json").write_text(json.dumps({"tests": tests}), encoding="utf-8")
+
+    def test_tiers_are_said_from_the_labels_of_what_ran(self):
+        cases = ('<testcase name="n1" status="run" time="3"/>'
+                 '<testcase name="n2" status="fail" time="4"><failure message=""/></testcase>'
+                 '<testcase name="n3" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>x\nno root\n</system-out></testcase>'
+                 '<testcase name="n5" status="run" time="6"/>')
+        self.label(n1=["unit", "tier1"], n2=["tier1"], n3=["e2e", "tier3"], n4=["tier1"], n5=["adapters", "tier2"])
+        lines = printed(f"ctest:release:8:{self.junit(cases)}").stdout.splitlines()
+        self.assertIn("  tier 1 (fake NVML): ran, 2 tests, 7 s", lines)
+        self.assertIn("  tier 2 (the kubelet's device manager): ran, 1 tests, 6 s", lines)
+        self.assertIn("  tier 3 (real kubelet, containerd and runc): did not run", lines)
+        self.assertIn("    n3 did not run: no root", lines)
+
+    def test_a_tier_without_tests_did_not_run(self):
+        self.label(a=["unit"])
+        lines = printed(f"ctest:release:0:{self.junit()}").stdout.splitlines()
+        self.assertIn("  tier 1 (fake NVML): did not run: ctest ran with none of its tests", lines)
 
     def test_a_failure_is_counted_once(self):
         self.assertEqual(("2 passed, 1 failed, 3 skipped", 1),

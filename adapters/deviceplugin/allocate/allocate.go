@@ -72,6 +72,8 @@ type Allocator struct {
 	pods   *table
 	failed *failures
 	synced atomic.Bool
+
+	awaited func(ctx context.Context, wait time.Duration) // for tests: how long a call waited for the node's lock to be read
 }
 
 // New prepares an Allocator. Run makes it follow the pods; without it each call lists the pods of the node.
@@ -87,7 +89,7 @@ func New(options Options) *Allocator {
 	}
 	return &Allocator{
 		Options: options,
-		pods:    newTable(options.Config.Node, map[*dialect]string{volcano: options.Config.Resources.Number, hami: options.Config.HAMiResource}),
+		pods:    newTable(options.Config.Node, resourcesOf(options.Config)),
 		failed:  newFailures(),
 	}
 }

@@ -1,6 +1,7 @@
 package allocate
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -253,5 +254,37 @@ func TestResourcesThatOnlyCount(t *testing.T) {
 	}
 	if log := r.api.Requests(); len(log) > 0 {
 		t.Errorf("the API server was asked: %v", log)
+	}
+}
+
+// TestAFolderIsNewAndOpen: what is in the place of a container's folder goes, and all may write, whatever the umask.
+func TestAFolderIsNewAndOpen(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "containers", "uid_c")
+	for round := range 2 {
+		if err := makeEmpty(folder); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := os.ReadDir(folder)
+		info, statErr := os.Stat(folder)
+		if err != nil || statErr != nil || len(entries) > 0 || info.Mode().Perm() != 0o777 {
+			t.Errorf("round %d: %v, %v, %v: expected an empty folder for all", round, entries, info, errors.Join(err, statErr))
+		}
+		if err := os.WriteFile(filepath.Join(folder, "old.cache"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAFolderIsNoLink: a link in the place of a folder is refused, and what it points to stays as it is.
+func TestAFolderIsNoLink(t *testing.T) {
+	target, link := t.TempDir(), filepath.Join(t.TempDir(), "vgpulock")
+	if err := errors.Join(os.Chmod(target, 0o700), os.Symlink(target, link)); err != nil {
+		t.Fatal(err)
+	}
+	if err := openToAll(link); err == nil {
+		t.Error("a link was taken for a folder")
+	}
+	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the link's target is %v, %v", info.Mode(), err)
 	}
 }

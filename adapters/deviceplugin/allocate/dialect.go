@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vgpualloc.example/adapters/deviceplugin/assignment"
+	"vgpualloc.example/adapters/deviceplugin/config"
 )
 
 // vendor is the type of the entries that this plugin serves.
@@ -50,6 +51,11 @@ var (
 	}
 	dialects = []*dialect{volcano, hami}
 )
+
+// resourcesOf are those whose ids the kubelet sends for pods of a dialect; empty: none.
+func resourcesOf(conf *config.Config) map[*dialect]string {
+	return map[*dialect]string{volcano: conf.Resources.Number, hami: conf.HAMiResource}
+}
 
 // requested is how many devices of a resource a container requests.
 func requested(container *v1.Container, resource string) int {

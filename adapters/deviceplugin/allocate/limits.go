@@ -10,9 +10,8 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"vgpualloc.example/adapters/deviceplugin/config"
+	"vgpualloc.example/adapters/deviceplugin/mps"
 )
-
-const mpsRootDefault = "/run/nvidia/mps"
 
 // hasMode says whether some of a container's cards are shared in this way.
 func hasMode(parts []part, mode config.Mode) bool {
@@ -39,14 +38,11 @@ func (a *Allocator) addMPS(response *pluginapi.ContainerAllocateResponse, resour
 		return
 	}
 	root := a.Config.Flags.MPSRoot
-	if root == "" {
-		root = mpsRootDefault
-	}
 	pipe := path.Join("/mps", resource, "pipe")
 	response.Envs["CUDA_MPS_PIPE_DIRECTORY"] = pipe
 	response.Mounts = append(response.Mounts,
-		&pluginapi.Mount{HostPath: path.Join(root, resource, "pipe"), ContainerPath: pipe},
-		&pluginapi.Mount{HostPath: path.Join(root, "shm"), ContainerPath: "/dev/shm"})
+		&pluginapi.Mount{HostPath: mps.PipeFolder(root, resource), ContainerPath: pipe},
+		&pluginapi.Mount{HostPath: mps.SharedMemory(root), ContainerPath: "/dev/shm"})
 }
 
 // addLimits adds what keeps a container within its share: HAMi-core's, or MPS's. A MIG device needs neither.

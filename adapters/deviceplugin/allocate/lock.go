@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,12 +35,22 @@ func (a *Allocator) readLock(ctx context.Context, dialect *dialect) <-chan lockR
 	return result
 }
 
+// await waits for the node.
+func (a *Allocator) await(ctx context.Context, read <-chan lockRead) lockRead {
+	began := time.Now()
+	result := <-read
+	if a.awaited != nil {
+		a.awaited(ctx, time.Since(began))
+	}
+	return result
+}
+
 // releaseLock releases the lock that a scheduler has taken on the node for this pod. A lock that names its pod is released for that
 // one alone. Volcano's names none: it is one at a time, and is held until its pod has its devices, so it is that of the pod that
 // has them now. A call for which no pod is found releases nothing.
 func (a *Allocator) releaseLock(ctx context.Context, candidate *candidate, first <-chan lockRead) {
 	ctx = context.WithoutCancel(ctx)
-	read := <-first
+	read := a.await(ctx, first)
 	held := ""
 	for attempt := 1; ; attempt++ {
 		value, isLocked := "", false
@@ -61,7 +72,7 @@ func (a *Allocator) releaseLock(ctx context.Context, candidate *candidate, first
 			return
 		}
 		pause.For(ctx, writePause)
-		read = <-a.readLock(ctx, candidate.dialect)
+		read = a.await(ctx, a.readLock(ctx, candidate.dialect))
 	}
 }
 

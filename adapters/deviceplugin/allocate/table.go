@@ -7,6 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"vgpualloc.example/adapters/kube"
 )
 
 // errChanged is why a call chooses again: its pod is gone, or is not as it was.
@@ -90,7 +92,7 @@ func (t *table) put(pod *v1.Pod) {
 		}
 		state = &podState{claimed: map[string]bool{}, isInherited: !t.isFollowed, came: came}
 		t.states[pod.UID] = state
-	case isOlder(pod.ResourceVersion, state.version):
+	case kube.IsOlder(pod.ResourceVersion, state.version):
 		return
 	}
 	state.version, state.waiting = pod.ResourceVersion, waiting
@@ -116,7 +118,7 @@ func (t *table) replace(pods []v1.Pod, version string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for uid, state := range t.states {
-		if !listed[uid] && !isOlder(version, state.version) {
+		if !listed[uid] && !kube.IsOlder(version, state.version) {
 			delete(t.states, uid)
 		}
 	}
@@ -254,11 +256,4 @@ func (t *table) doom(uid types.UID) {
 	if state := t.states[uid]; state != nil {
 		state.doomed = true
 	}
-}
-
-// isOlder compares resource versions; versions that are no numbers are never older.
-func isOlder(version, than string) bool {
-	mine, err := strconv.ParseUint(version, 10, 64)
-	other, otherErr := strconv.ParseUint(than, 10, 64)
-	return err == nil && otherErr == nil && mine < other
 }

@@ -256,7 +256,7 @@ func TestAFolderThatCannotBeMadeFailsThePod(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.api.Put(pod("p", one(uuidA), 1))
-	r.expectRefused("the folder of containers", uuidA+"-0")
+	r.expectRefused("the folder of a container", uuidA+"-0")
 	if !strings.HasPrefix(r.phase("p"), "failed") {
 		t.Errorf("pod p: %s", r.phase("p"))
 	}

@@ -2,14 +2,17 @@ package ascend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"vgpualloc.example/adapters/deviceplugin/ascend/chips"
 	"vgpualloc.example/adapters/deviceplugin/ascend/fakechips"
+	files "vgpualloc.example/adapters/deviceplugin/config"
 )
 
 func TestWhatCannotBeConfigured(t *testing.T) {
@@ -20,7 +23,12 @@ func TestWhatCannotBeConfigured(t *testing.T) {
 	for _, one := range []struct{ config, model, want string }{
 		{"", "910B3", "config_file: open /ascend.yaml"},
 		{"vnpus: [broken", "910B3", "config_file /ascend.yaml"},
-		{`{"vnpus":[{"chipName":"910B3"}]}`, "910B3", "vnpus"},
+		{`{"vnpus":[{"chipName":"910B3"}]}`, "910B3", `vnpus [{"chipName":"910B3"}]: expected a mapping`},
+		{`{"npus":{}}`, "910B3", "expected section vnpus, there is none"},
+		{chip(`"aiCore":20`, `"aiCores":20`), "910B3", "vnpus.configs[0].aiCores: no such key, expected aiCore"},
+		{chip(`"memoryAllocatable":65536`, `"memoryAllocatable":"64Gi"`), "910B3", `vnpus.configs[0].memoryAllocatable "64Gi": expected a whole number`},
+		{chip(`"hamiVnpuCore":false`, `"hamiVnpuCore":0`), "910B3", "vnpus.hamiVnpuCore 0: expected true or false"},
+		{"vnpus: {configs: []}\nvnpus: {configs: []}", "910B3", `key "vnpus" already set`},
 		{chip(), "910b3", `no chipName "910b3"`},
 		{chip(`"huawei.com/Ascend910B3"`, `"Ascend910B3"`), "910B3", "configs[0].resourceName"},
 		{chip(`"commonWord":"Ascend910B3"`, `"commonWord":""`), "910B3", "configs[0].commonWord"},
@@ -38,6 +46,61 @@ func TestWhatCannotBeConfigured(t *testing.T) {
 	}
 	if _, err := readConfig("", settings{}, chips.Model{Type: "Other"}, nil); err == nil || !strings.Contains(err.Error(), `"Other"`) {
 		t.Errorf("type of the chips: %v", err)
+	}
+}
+
+// What is no plain file, or too large, is refused as the plugin of GPUs does; so is every other mistake: nothing but another
+// configuration mends it, which is exit code 2.
+func TestFilesThatAreNotRead(t *testing.T) {
+	s := newStand(t, "node-a", nil)
+	s.options.Library, s.options.Exec = fakechips.New(machine(1)), &fakechips.Programs{}
+	path := filepath.Join(s.root, "ascend.yaml")
+	for words, prepare := range map[string]func() error{
+		"no plain file":    func() error { return syscall.Mkfifo(path, 0o600) },
+		"expected at most": func() error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 5<<20)) },
+		"no such file":     func() error { return nil },
+		"expected section": func() error { return os.WriteFile(path, []byte("nvidia: {}"), 0o600) },
+	} {
+		if err := prepare(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.plugin().start(context.Background()); !errors.Is(err, files.ErrWrong) || !strings.Contains(err.Error(), words) ||
+			strings.Contains(err.Error(), s.root) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v, expected %q", err, words)
+		}
+		_ = os.Remove(path)
+	}
+	s.options.Arguments = nil
+	if _, err := s.plugin().start(context.Background()); !errors.Is(err, files.ErrWrong) {
+		t.Errorf("without --config_file: %v", err)
+	}
+}
+
+// Keys that are not known are reported and the others hold; schedulers' own are known.
+func TestKeysWithoutEffect(t *testing.T) {
+	s := newStand(t, "node-a", nil)
+	s.write(t, "/ascend.yaml", strings.Replace(fmt.Sprintf(testConfig, false), `"aiCPU":7`,
+		`"aiCPU":7,"superPod":true,"memoryFactor":1,"runtimeClassName":"x","overwriteEnv":true,"something":1`, 1))
+	s.write(t, "/node.yaml", `nodes: [{name: node-a, vDeviceCounts: 3, somethingElse: 1}, {name: node-b, other: 1}]`)
+	reports := []string{}
+	result, err := readConfig(s.root, settings{configFile: "/ascend.yaml", nodeConfigFile: "/node.yaml", node: "node-a"},
+		chips.Model{Type: "Ascend", Name: "910B3"}, func(err error) { reports = append(reports, err.Error()) })
+	if err != nil || result.slots != 4 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	want := []string{"config_file /ascend.yaml: vnpus.configs[0].something is not known and has no effect",
+		"node_config_file /node.yaml: nodes[0].vDeviceCounts: no such key, expected vDeviceCount; nodes[0].somethingElse is not known and has no effect"}
+	if strings.Join(reports, "\n") != strings.Join(want, "\n") {
+		t.Errorf("reports\n%s\nexpected\n%s", strings.Join(reports, "\n"), strings.Join(want, "\n"))
+	}
+	s.write(t, "/node.yaml", `nodes: [{name: node-a, vDeviceCount: three}]`)
+	reports = nil
+	if _, err := readConfig(s.root, settings{configFile: "/ascend.yaml", nodeConfigFile: "/node.yaml", node: "node-a"},
+		chips.Model{Type: "Ascend", Name: "910B3"}, func(err error) { reports = append(reports, err.Error()) }); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(reports, "\n"); !strings.Contains(text, `left out: /node.yaml: nodes[0].vDeviceCount "three": expected a whole number`) {
+		t.Errorf("reports %s", text)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -53,7 +54,10 @@ type recordedDevices struct {
 	} `json:"per_device"`
 }
 
-// recordings are the cases of a file; the test is skipped where there is no evidence.
+// every is which part of the recordings is played; scripts/node_recordings.sh plays all of them.
+var every = flag.Int("every", 3, "play every n-th recorded case")
+
+// recordings are every n-th case of a file; the test is skipped where there is no evidence.
 func recordings(t *testing.T, file string) []recording {
 	t.Helper()
 	folder := os.Getenv("VGPUALLOC_EVIDENCE")
@@ -78,7 +82,11 @@ func recordings(t *testing.T, file string) []recording {
 	if err = lines.Err(); err != nil || len(result) == 0 {
 		t.Fatalf("%s: %d cases: %v", file, len(result), err)
 	}
-	return result
+	var sample []recording
+	for i := *every / 2; i < len(result); i += *every {
+		sample = append(sample, result[i])
+	}
+	return sample
 }
 
 // standOf is a stand as a recorded case has it.

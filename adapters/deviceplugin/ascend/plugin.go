@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +12,7 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"vgpualloc.example/adapters/deviceplugin/ascend/chips"
+	files "vgpualloc.example/adapters/deviceplugin/config"
 )
 
 // Plugin serves the chips of one node. New makes one; Run is called once.
@@ -92,15 +94,18 @@ func (p *Plugin) Run(ctx context.Context) error {
 func (p *Plugin) start(ctx context.Context) (*running, error) {
 	of, err := readSettings(p.options.Arguments, p.options.Env)
 	if err != nil {
-		return nil, err
+		return nil, files.Wrong(err)
 	}
 	model, err := p.options.Library.Model(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("kind of the chips: %w", err)
 	}
-	here, err := readConfig(p.options.Root, of, model, func(err error) { klog.ErrorS(err, "What holds for this node alone cannot be read") })
+	here, err := readConfig(p.options.Root, of, model, func(err error) { klog.ErrorS(err, "The configuration may not do what it says") })
 	if err != nil {
-		return nil, err
+		return nil, files.Wrong(err)
+	}
+	if keys := append(of.withoutEffect, here.ofSchedulers...); len(keys) > 0 {
+		klog.InfoS("Flags and keys without effect on a node; schedulers may read them", "names", strings.Join(keys, " "))
 	}
 	if p.options.IdleEvery > 0 {
 		of.idleEvery = p.options.IdleEvery

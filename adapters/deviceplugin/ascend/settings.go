@@ -1,10 +1,12 @@
 package ascend
 
 import (
+	"flag"
 	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
 )
 
 // settings are what the command line and the environment say.
@@ -16,6 +18,7 @@ type settings struct {
 	folder                     string // of what limits in software, and of containers' folders without hookPath
 	hookPath                   string // whose folder `containers` has one for each container
 	assets                     string // where what limits in software is copied from
+	withoutEffect              []string
 }
 
 // Flags are those of the command line, with ascend-device-plugin's names. What they say is kept in the returned set.
@@ -28,7 +31,9 @@ func Flags() *pflag.FlagSet {
 	flags.Int("report_time_offset", 1, "seconds added to the time in hami.io/node-handshake-…")
 	flags.Int("hw_loglevel", 0, "accepted for ascend-device-plugin's manifests; npu-smi has no log level")
 	flags.String("vendor", "ascend", "whose devices are served")
-	flags.IntP("v", "v", 0, "accepted for ascend-device-plugin's manifests; the log has one level")
+	verbosity := flag.NewFlagSet("", flag.ContinueOnError)
+	klog.InitFlags(verbosity)
+	flags.AddGoFlag(verbosity.Lookup("v"))
 	return flags
 }
 
@@ -73,5 +78,8 @@ func readSettings(arguments []string, env func(string) (string, bool)) (settings
 		return settings{}, fmt.Errorf("check_idle_vnpu_interval: %d, expected at least 1", interval)
 	}
 	result.reportOffset, _ = seconds("report_time_offset")
+	if flags.Changed("hw_loglevel") {
+		result.withoutEffect = append(result.withoutEffect, "--hw_loglevel")
+	}
 	return result, nil
 }

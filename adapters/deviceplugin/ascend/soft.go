@@ -45,30 +45,30 @@ func prepare(ctx context.Context, root string, of settings, isSoft bool, chips [
 func openFolder(root, path string) error {
 	full := filepath.Join(root, path)
 	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-		return withoutRoot(err, path)
+		return withoutRoot(err, root, path)
 	}
 	if err := os.Mkdir(full, 0o777); err != nil && !os.IsExist(err) {
-		return withoutRoot(err, path)
+		return withoutRoot(err, root, path)
 	}
-	return withoutRoot(os.Chmod(full, 0o777), path) // whatever the umask is
+	return withoutRoot(os.Chmod(full, 0o777), root, path) // whatever the umask is
 }
 
 // copyFile copies a file unless the other one has that content. A reader sees the old one or the new one, whole.
 func copyFile(root, from, to string) error {
 	content, err := os.ReadFile(filepath.Join(root, from))
 	if err != nil {
-		return withoutRoot(err, from)
+		return withoutRoot(err, root, from)
 	}
 	target := filepath.Join(root, to)
 	if existing, err := os.ReadFile(target); err == nil && bytes.Equal(existing, content) {
 		return nil
 	}
 	if err = os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-		return withoutRoot(err, filepath.Dir(to))
+		return withoutRoot(err, root, filepath.Dir(to))
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(target), filepath.Base(to)+".*")
 	if err != nil {
-		return withoutRoot(err, to)
+		return withoutRoot(err, root, to)
 	}
 	defer os.Remove(temporary.Name()) // it has another name by then, if all went well
 	if _, err = temporary.Write(content); err == nil {

@@ -45,9 +45,11 @@ func Build(flags Flags, deviceConfigYAML, nodeFileJSON []byte) (*Config, error) 
 	if err := built.checkNames(flags.shared); err != nil {
 		return nil, err
 	}
-	if built.Geometries, err = device.geometries(); err != nil {
+	leftOut := []string(nil)
+	if built.Geometries, leftOut, err = device.geometries(); err != nil {
 		return nil, err
 	}
+	built.Warnings = append(built.Warnings, leftOut...)
 	isApplied := flags.ApplyAllKeys || device.ApplyAllKeys != nil && *device.ApplyAllKeys
 	common, err := device.common(&flags, &node, isApplied || !flags.Schedulers.Volcano)
 	if err != nil {

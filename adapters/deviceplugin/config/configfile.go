@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
 // nvidiaFile is the configuration of NVIDIA's own device plugin, as far as it says something here.
@@ -28,7 +26,9 @@ type nvidiaFlags struct {
 	GDS             *bool              `json:"gdsEnabled"`
 	MOFED           *bool              `json:"mofedEnabled"`
 	Plugin          *nvidiaPluginFlags `json:"plugin"`
-	Discovery       json.RawMessage    `json:"gfd"` // of another program
+	Strategy        *string            `json:"deviceDiscoveryStrategy"`
+	NodeFeatures    json.RawMessage    `json:"useNodeFeatureAPI"` // of another program, as the next one
+	Discovery       json.RawMessage    `json:"gfd"`
 }
 
 type nvidiaPluginFlags struct {
@@ -36,8 +36,9 @@ type nvidiaPluginFlags struct {
 	ListStrategy     json.RawMessage `json:"deviceListStrategy"` // a text or a list of them
 	IDStrategy       *string         `json:"deviceIDStrategy"`
 	CDIPrefix        *string         `json:"cdiAnnotationPrefix"`
-	CTKPath          *string         `json:"nvidiaCTKPath"`
-	DriverRootInside *string         `json:"containerDriverRoot"`
+	CTKPath          json.RawMessage `json:"nvidiaCTKPath"` // without effect, as the next two
+	DriverRootInside json.RawMessage `json:"containerDriverRoot"`
+	SharedPolicy     json.RawMessage `json:"sharedDevicesAllocationPolicy"`
 }
 
 type nvidiaSharing struct {
@@ -62,7 +63,7 @@ func (f Flags) WithConfigFile(text []byte) (Flags, error) {
 		return Flags{}, fmt.Errorf("--config-file %q: %s", f.ConfigFile, fmt.Sprintf(why, values...))
 	}
 	file := nvidiaFile{}
-	if err := yaml.UnmarshalStrict(text, &file); err != nil {
+	if err := noSuchKey(Read(text, &file)); err != nil {
 		return fail("%v", err)
 	}
 	if file.Version != "v1" {
@@ -72,8 +73,7 @@ func (f Flags) WithConfigFile(text []byte) (Flags, error) {
 		return fail("imex: not supported, expected no such key")
 	}
 	if len(file.Resources) > 0 {
-		f.warnings = append(slices.Clone(f.warnings),
-			"--config-file: resources has no effect, names come from ConfigMap volcano-vgpu-device-config")
+		f.warn("--config-file: resources has no effect, names come from ConfigMap volcano-vgpu-device-config")
 	}
 	if flags := file.Flags; flags != nil {
 		if err := f.takeFlags(flags); err != nil {
@@ -88,6 +88,15 @@ func (f Flags) WithConfigFile(text []byte) (Flags, error) {
 			if kind.replicas == nil {
 				continue
 			}
+			if kind.replicas == sharing.TimeSlicing {
+				f.warn("--config-file: sharing.timeSlicing has no effect, cards are shared as operatingmode says")
+			}
+			if kind.replicas.RenameByDefault {
+				f.warn("--config-file: sharing.%s.renameByDefault has no effect", kind.name)
+			}
+			if kind.replicas.FailRequestsGreaterThanOne {
+				f.warn("--config-file: sharing.%s.failRequestsGreaterThanOne has no effect", kind.name)
+			}
 			for i, resource := range kind.replicas.Resources {
 				if resource.Replicas < 2 {
 					return fail("sharing.%s.resources[%d].replicas %d: expected at least 2", kind.name, i, resource.Replicas)
@@ -101,6 +110,10 @@ func (f Flags) WithConfigFile(text []byte) (Flags, error) {
 		}
 	}
 	return f, f.check()
+}
+
+func (f *Flags) warn(format string, values ...any) {
+	f.warnings = append(slices.Clone(f.warnings), fmt.Sprintf(format, values...))
 }
 
 func (f *Flags) takeFlags(flags *nvidiaFlags) error {
@@ -119,8 +132,16 @@ func (f *Flags) takeFlags(flags *nvidiaFlags) error {
 	take(f, "pass-device-specs", &f.PassDeviceSpecs, plugin.PassDeviceSpecs)
 	take(f, "device-id-strategy", &f.DeviceIDStrategy, plugin.IDStrategy)
 	take(f, "cdi-annotation-prefix", &f.CDIAnnotationPrefix, plugin.CDIPrefix)
-	take(f, "nvidia-cdi-hook-path", &f.CDIHook, plugin.CTKPath)
-	take(f, "driver-root-ctr-path", &f.DriverRootInside, plugin.DriverRootInside)
+	take(f, "device-discovery-strategy", &f.discovery, flags.Strategy)
+	for _, key := range []struct {
+		name  string
+		value json.RawMessage
+	}{{"plugin.nvidiaCTKPath", plugin.CTKPath}, {"plugin.containerDriverRoot", plugin.DriverRootInside},
+		{"plugin.sharedDevicesAllocationPolicy", plugin.SharedPolicy}, {"useNodeFeatureAPI", flags.NodeFeatures}, {"gfd", flags.Discovery}} {
+		if len(key.value) > 0 {
+			f.warn("--config-file: flags.%s has no effect", key.name)
+		}
+	}
 	if len(plugin.ListStrategy) == 0 {
 		return nil
 	}

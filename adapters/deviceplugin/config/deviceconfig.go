@@ -1,15 +1,11 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
 // deviceConfig is section nvidia of device-config.yaml. Pointers: nil where the key is absent.
@@ -31,6 +27,13 @@ type deviceConfig struct {
 	PassSpecs      *bool           `json:"passDeviceSpecs"`
 	Geometries     []geometryTexts `json:"knownMigGeometries"`
 	ApplyAllKeys   *bool           `json:"applyAllKeys"`
+	// HAMi's keys of its section of the same name, without effect here.
+	MigProfiles   json.RawMessage `json:"migProfileAllowlist"`
+	LogLevel      json.RawMessage `json:"libCudaLogLevel"`
+	RuntimeClass  json.RawMessage `json:"runtimeClassName"`
+	CorePolicy    json.RawMessage `json:"gpuCorePolicy"`
+	HAMiFactor    json.RawMessage `json:"memoryFactor"`
+	Preconfigured json.RawMessage `json:"preConfiguredDeviceMemory"`
 }
 
 type geometryTexts struct {
@@ -39,53 +42,51 @@ type geometryTexts struct {
 }
 
 type groupText struct {
-	Group     string `json:"group"`
-	Instances []struct {
-		Name   string `json:"name"`
-		Memory int64  `json:"memory"`
-		Count  int    `json:"count"`
-	} `json:"geometries"`
+	Group     string         `json:"group"`
+	Instances []instanceText `json:"geometries"`
 }
 
-// ofTheScheduler are keys that the scheduler or its webhook reads: without effect on the node.
-var ofTheScheduler = []string{"resourcePriorityName", "overwriteEnv", "defaultMemory", "defaultCores", "defaultGPUNum"}
+type instanceText struct {
+	Name   string          `json:"name"`
+	Memory int64           `json:"memory"`
+	Count  int             `json:"count"`
+	Cores  json.RawMessage `json:"core"` // HAMi's, without effect
+}
 
-// ofHAMi are keys of HAMi's section of the same name, known and of no effect here.
-var ofHAMi = []string{"migProfileAllowlist", "libCudaLogLevel", "runtimeClassName", "gpuCorePolicy", "memoryFactor",
-	"preConfiguredDeviceMemory"}
+// withoutEffect is why a key has no effect on the node.
+var withoutEffect = map[string]string{
+	"resourcePriorityName": ofSchedulers, "overwriteEnv": ofSchedulers, "defaultMemory": ofSchedulers, "defaultCores": ofSchedulers,
+	"defaultGPUNum": ofSchedulers, "migProfileAllowlist": isOfHAMi, "libCudaLogLevel": isOfHAMi, "runtimeClassName": isOfHAMi,
+	"gpuCorePolicy": isOfHAMi, "memoryFactor": isOfHAMi, "preConfiguredDeviceMemory": isOfHAMi}
+
+const (
+	ofSchedulers = "a scheduler may read it"
+	isOfHAMi     = "it is HAMi's"
+)
 
 // readDeviceConfig reads the text of key device-config.yaml. The warnings name keys without effect.
 func readDeviceConfig(text []byte) (deviceConfig, []string, error) {
 	fail := func(err error) (deviceConfig, []string, error) {
 		return deviceConfig{}, nil, fmt.Errorf("ConfigMap %s, key %s: %w", DeviceConfigName, DeviceConfigKey, err)
 	}
-	data, err := yaml.YAMLToJSONStrict(text)
-	if err != nil {
-		return fail(err)
-	}
-	sections := map[string]json.RawMessage{}
-	if err := json.Unmarshal(data, &sections); err != nil {
-		return fail(errors.New("expected a mapping with section nvidia"))
-	}
-	section, has := sections["nvidia"]
-	if !has || string(section) == "null" {
-		return fail(errors.New("expected section nvidia, there is none"))
-	}
-	keys := map[string]json.RawMessage{}
-	if err := json.Unmarshal(section, &keys); err != nil {
-		return fail(errors.New("nvidia: expected a mapping"))
-	}
-	warnings, err := judgeKeys(slices.Sorted(maps.Keys(keys)))
+	section, err := Section(text, "nvidia")
 	if err != nil {
 		return fail(err)
 	}
 	read := deviceConfig{}
-	decoder := json.NewDecoder(bytes.NewReader(section))
-	if err := decoder.Decode(&read); err != nil {
-		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-			return fail(fmt.Errorf("nvidia.%s: %s, expected %s", wrong.Field, wrong.Value, wrong.Type))
-		}
+	unknown, err := Decode("nvidia", section, &read)
+	if err != nil {
 		return fail(err)
+	}
+	warnings := NotKnown(unknown)
+	keys := map[string]json.RawMessage{}
+	if err := json.Unmarshal(section, &keys); err != nil {
+		return fail(err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if reason := withoutEffect[key]; reason != "" {
+			warnings = append(warnings, fmt.Sprintf("nvidia.%s has no effect on the node, %s", key, reason))
+		}
 	}
 	for _, number := range []struct {
 		key   string
@@ -98,93 +99,58 @@ func readDeviceConfig(text []byte) (deviceConfig, []string, error) {
 	return read, warnings, nil
 }
 
-// knownKeys are those of deviceConfig.
-var knownKeys = []string{"resourceCountName", "resourceMemoryName", "resourceMemoryPercentageName", "resourceCoreName",
-	"resourcePriorityName", "overwriteEnv", "defaultMemory", "defaultCores", "defaultGPUNum", "deviceSplitCount",
-	"deviceMemoryScaling", "deviceCoreScaling", "disableCoreLimit", "gpuMemoryFactor", "passDeviceSpecs", "knownMigGeometries",
-	"applyAllKeys"}
-
-// judgeKeys warns of keys that say nothing here and refuses those that are a known one with a typing error.
-func judgeKeys(keys []string) ([]string, error) {
-	warnings := []string{}
-	for _, key := range keys {
-		switch {
-		case slices.Contains(ofTheScheduler, key):
-			warnings = append(warnings, fmt.Sprintf("nvidia.%s has no effect on the node, a scheduler may read it", key))
-		case slices.Contains(knownKeys, key):
-		case slices.Contains(ofHAMi, key):
-			warnings = append(warnings, fmt.Sprintf("nvidia.%s has no effect on the node, it is HAMi's", key))
-		default:
-			near := slices.IndexFunc(knownKeys, func(known string) bool { return isNear(key, known) })
-			if near >= 0 {
-				return nil, fmt.Errorf("nvidia.%s: no such key, expected %s", key, knownKeys[near])
-			}
-			warnings = append(warnings, fmt.Sprintf("nvidia.%s is not known and has no effect", key))
-		}
-	}
-	return warnings, nil
-}
-
-// isNear: two letters differ at most, whatever the case.
-func isNear(left, right string) bool {
-	left, right = strings.ToLower(left), strings.ToLower(right)
-	row := make([]int, len(right)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(left) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(right) {
-			cost := diagonal
-			if left[i] != right[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(right)] <= 2
-}
-
-func (d *deviceConfig) geometries() ([]Geometries, error) {
-	lists := []Geometries{}
+// geometries are the lists of the file. Of two groups of one list with one name the second is left out, as schedulers read an id as
+// one of the first; a warning says so.
+func (d *deviceConfig) geometries() (lists []Geometries, warnings []string, err error) {
 	for i, from := range d.Geometries {
 		at := fmt.Sprintf("nvidia.knownMigGeometries[%d]", i)
 		if len(from.Models) == 0 || slices.Contains(from.Models, "") {
-			return nil, fmt.Errorf("%s.models %q: expected parts of models' names, at least one and none empty", at, from.Models)
+			return nil, nil, fmt.Errorf("%s.models %q: expected parts of models' names, at least one and none empty", at, from.Models)
 		}
-		list := Geometries{Models: from.Models}
+		if len(from.Groups) == 0 {
+			return nil, nil, fmt.Errorf("%s.allowedGeometries is empty: expected at least one group", at)
+		}
+		list, total := Geometries{Models: from.Models}, 0
 		for j, group := range from.Groups {
-			geometry, err := group.geometry()
+			geometry, count, err := group.geometry()
 			if err != nil {
-				return nil, fmt.Errorf("%s.allowedGeometries[%d]: %w", at, j, err)
+				return nil, nil, fmt.Errorf("%s.allowedGeometries[%d]: %w", at, j, err)
 			}
+			total += count
 			if slices.ContainsFunc(list.Groups, func(other Geometry) bool { return other.Group == geometry.Group }) {
-				return nil, fmt.Errorf("%s.allowedGeometries[%d].group %q: expected a name that no other group has", at, j, group.Group)
+				warnings = append(warnings, fmt.Sprintf("%s.allowedGeometries[%d].group %q is left out: another group of these models has that name",
+					at, j, group.Group))
+				continue
 			}
 			list.Groups = append(list.Groups, geometry)
 		}
+		if total > instancesMax {
+			return nil, nil, fmt.Errorf("%s.allowedGeometries: %d instances, expected at most %d over all groups", at, total, instancesMax)
+		}
 		lists = append(lists, list)
 	}
-	return lists, nil
+	return lists, warnings, nil
 }
 
-func (g groupText) geometry() (Geometry, error) {
+// instancesMax is how many instances the groups of one list have at most, as the core counts them.
+const instancesMax = 64
+
+// geometry is the group, and how many instances it has.
+func (g groupText) geometry() (Geometry, int, error) {
 	if g.Group == "" || strings.ContainsAny(g.Group, "[],:; ") {
-		return Geometry{}, fmt.Errorf("group %q: expected a name without blanks, brackets, commas, colons and semicolons", g.Group)
+		return Geometry{}, 0, fmt.Errorf("group %q: expected a name without blanks, brackets, commas, colons and semicolons", g.Group)
+	}
+	if len(g.Instances) == 0 {
+		return Geometry{}, 0, fmt.Errorf("geometries of group %q are empty: expected at least one profile", g.Group)
 	}
 	geometry, total := Geometry{Group: g.Group}, 0
 	for i, instance := range g.Instances {
-		if instance.Name == "" || instance.Memory < 1 || instance.Count < 1 || instance.Count > 64 {
-			return Geometry{}, fmt.Errorf("geometries[%d] name %q, memory %d, count %d: expected a profile's name, MiB above 0 and 1 to 64",
-				i, instance.Name, instance.Memory, instance.Count)
+		if instance.Name == "" || instance.Memory < 1 || instance.Count < 1 || instance.Count > instancesMax {
+			return Geometry{}, 0, fmt.Errorf("geometries[%d] name %q, memory %d, count %d: expected a profile's name, MiB above 0 and 1 to %d",
+				i, instance.Name, instance.Memory, instance.Count, instancesMax)
 		}
 		total += instance.Count
 		geometry.Instances = append(geometry.Instances, Profile{Name: instance.Name, MemoryMiB: instance.Memory, Count: instance.Count})
 	}
-	if total > 64 {
-		return Geometry{}, fmt.Errorf("group %q: %d instances, expected at most 64", g.Group, total)
-	}
-	return geometry, nil
+	return geometry, total, nil
 }

@@ -22,7 +22,7 @@ func FirstGeometries() []Geometries {
 	if err != nil {
 		panic(err) // a text of the program itself, which a test reads
 	}
-	lists, err := read.geometries()
+	lists, _, err := read.geometries()
 	if err != nil {
 		panic(err)
 	}

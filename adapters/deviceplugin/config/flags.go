@@ -26,10 +26,8 @@ type Flags struct {
 	DeviceIDStrategy     string   // "uuid" or "index"
 	PassDeviceSpecs      bool     // after Build: also the ConfigMap's passDeviceSpecs, where that is applied
 	DriverRoot, DevRoot  string
-	DriverRootInside     string // --driver-root-ctr-path: where DriverRoot is in this container
 	GDRCopy, GDS, MOFED  bool
 	CDIAnnotationPrefix  string
-	CDIHook              string // nvidia-ctk on the host
 	MPSRoot              string
 	HookPath             string // HOOK_PATH, cleaned: where HAMi-core's library is on the host
 	SharedByMPS          bool   // sharing.mps of the file names a resource
@@ -42,6 +40,7 @@ type Flags struct {
 	MetricsListen      string // empty: no metrics
 	LivenessAnnotation string // empty: none
 	ApplyAllKeys       bool   // --apply-all-keys
+	CoreFeedback       bool   // --core-feedback
 	StateFile          string // where health is kept over restarts
 	DisabledXids       string // DP_DISABLE_HEALTHCHECKS
 	EnabledXids        string // DP_ENABLE_HEALTHCHECKS
@@ -54,6 +53,7 @@ type Flags struct {
 	splitCount   *int            // nil: not said
 	memoryFactor *int
 	coreScaling  *float64
+	discovery    string
 	warnings     []string
 }
 
@@ -86,15 +86,28 @@ var variablesOf = []flagName{
 var aliases = map[string]string{"nvidia-driver-root": "driver-root", "nvidia-dev-root": "dev-root",
 	"nvidia-ctk-path": "nvidia-cdi-hook-path", "node_name": "node-name"}
 
+// Names are those of all flags, with their dashes, and of the variables that this package reads.
+func Names() []string {
+	names := []string{"DP_DISABLE_HEALTHCHECKS", "DP_ENABLE_HEALTHCHECKS"}
+	FlagSet().VisitAll(func(flag *pflag.Flag) { names = append(names, "--"+flag.Name) })
+	for alias := range aliases {
+		names = append(names, "--"+alias)
+	}
+	for _, known := range variablesOf {
+		names = append(names, known.variables...)
+	}
+	return names
+}
+
 type reader struct {
-	flags                            Flags
-	set                              *pflag.FlagSet
-	vendor                           string
-	schedulers, discovery, imex, cdi string
-	splitCount, memoryFactor         int
-	coreScaling                      float64
-	imexRequired                     bool
-	lists                            []string
+	flags                    Flags
+	set                      *pflag.FlagSet
+	vendor                   string
+	schedulers, imex         string
+	splitCount, memoryFactor int
+	coreScaling              float64
+	imexRequired             bool
+	lists                    []string
 }
 
 func (r *reader) define() {
@@ -122,16 +135,16 @@ func (r *reader) define() {
 	set.BoolVar(&f.GDS, "gds-enabled", true, "set NVIDIA_GDS=enabled in containers")
 	set.BoolVar(&f.MOFED, "mofed-enabled", true, "set NVIDIA_MOFED=enabled in containers")
 	set.StringVar(&f.CDIAnnotationPrefix, "cdi-annotation-prefix", "cdi.k8s.io/", "how keys of CDI annotations begin")
-	set.StringVar(&f.CDIHook, "nvidia-cdi-hook-path", "/usr/bin/nvidia-ctk", "the program on the host that CDI's hooks run")
-	set.StringVar(&f.DriverRootInside, "driver-root-ctr-path", "/driver-root", "where the driver's root is mounted in this container")
+	set.String("nvidia-cdi-hook-path", "/usr/bin/nvidia-ctk", "read and without effect")
+	set.String("driver-root-ctr-path", "/driver-root", "read and without effect")
 	set.StringVar(&f.MPSRoot, "mps-root", "", "where MPS keeps its pipes on the host")
-	set.StringVar(&r.discovery, "device-discovery-strategy", "auto", "auto or nvml")
+	set.StringVar(&f.discovery, "device-discovery-strategy", "auto", "auto or nvml")
 	set.StringVar(&r.imex, "imex-channel-ids", "", "not supported: expected to be empty")
 	set.BoolVar(&r.imexRequired, "imex-required", false, "not supported: expected to be false")
 	set.StringVar(&f.KubeletSocket, "kubelet-socket", "/var/lib/kubelet/device-plugins/kubelet.sock",
 		"where the kubelet takes registrations; empty: never register")
 	set.StringVar(&f.ConfigFile, "config-file", "", "a configuration of NVIDIA's own device plugin")
-	set.StringVar(&r.cdi, "cdi-feature-flags", "", "read and without effect")
+	set.String("cdi-feature-flags", "", "read and without effect")
 	set.IntVar(&r.splitCount, "device-split-count", 2, "pods that may share a card; without it, the ConfigMap's")
 	set.IntVar(&r.memoryFactor, "gpu-memory-factor", 1, "MiB of one unit of memory; without it, the ConfigMap's")
 	set.Float64Var(&r.coreScaling, "device-cores-scaling", 1, "how often a card's compute is promised; without it, the ConfigMap's")
@@ -147,6 +160,8 @@ func (r *reader) define() {
 	set.BoolVar(&f.ApplyAllKeys, "apply-all-keys", false,
 		"as key applyAllKeys: deviceMemoryScaling, disableCoreLimit and passDeviceSpecs of the ConfigMap take effect")
 	set.StringVar(&f.StateFile, "state-file", "", "where health is kept over restarts; by default vgpualloc/health.json at the hook path")
+	set.BoolVar(&f.CoreFeedback, "core-feedback", false,
+		"let a container that computes alone on its card do so without its limit, and hold low priority back")
 	set.StringVar(&f.CacheRoot, "container-cache-root", "",
 		"where the caches of containers are, for metrics; by default vgpu/containers at the hook path")
 	set.BoolVar(&f.CreateDeviceConfig, "create-device-config", false,
@@ -165,12 +180,15 @@ const DefaultHookPath = "/usr/local/vgpu"
 // DefaultLivenessAnnotation has the time of the node's last registration.
 const DefaultLivenessAnnotation = "volcano.sh/node-vgpu-reported"
 
-// Usage is the text of --help.
-func Usage() string {
+// FlagSet has all flags; nothing is kept of what it parses.
+func FlagSet() *pflag.FlagSet {
 	r := &reader{}
 	r.define()
-	return "usage: vgpualloc-device-plugin [flags]\n\n" + r.set.FlagUsages()
+	return r.set
 }
+
+// Usage is the text of --help.
+func Usage() string { return "usage: vgpualloc-device-plugin [flags]\n\n" + FlagSet().FlagUsages() }
 
 // ReadFlags reads the command line (without the program's name) and the environment. A flag that the command line does not have
 // is as its variable of the environment says, else as --config-file does. It touches no file: ReadConfigFile does.
@@ -229,10 +247,7 @@ func (r *reader) finish() (Flags, error) {
 		f.DeviceListStrategies = append(f.DeviceListStrategies, strings.TrimSpace(strategy))
 	}
 	if r.vendor != "nvidia" {
-		return Flags{}, fmt.Errorf("--vendor %q: expected nvidia or ascend, as the first flag", r.vendor)
-	}
-	if r.discovery != "auto" && r.discovery != "nvml" {
-		return Flags{}, fmt.Errorf("--device-discovery-strategy %q: expected auto or nvml", r.discovery)
+		return Flags{}, fmt.Errorf("--vendor %q: expected nvidia or ascend", r.vendor)
 	}
 	if r.imex != "" {
 		return Flags{}, fmt.Errorf("--imex-channel-ids %q: expected it to be empty, IMEX channels are not supported", r.imex)
@@ -240,8 +255,10 @@ func (r *reader) finish() (Flags, error) {
 	if r.imexRequired {
 		return Flags{}, errors.New("--imex-required: expected false, IMEX channels are not supported")
 	}
-	if r.cdi != "" {
-		f.warnings = append(f.warnings, fmt.Sprintf("--cdi-feature-flags %q has no effect", r.cdi))
+	for _, name := range []string{"nvidia-cdi-hook-path", "driver-root-ctr-path", "cdi-feature-flags"} {
+		if value := r.set.Lookup(name).Value.String(); r.set.Changed(name) && value != "" {
+			f.warn("--%s %q has no effect: this plugin writes no CDI specification", name, value)
+		}
 	}
 	for _, name := range strings.Split(r.schedulers, ",") {
 		switch strings.TrimSpace(name) {
@@ -284,6 +301,9 @@ func (f *Flags) check() error {
 		if !slices.Contains([]string{"envvar", "volume-mounts", "cdi-annotations", "cdi-cri"}, strategy) {
 			return fmt.Errorf("--device-list-strategy %q: expected envvar, volume-mounts, cdi-annotations or cdi-cri", strategy)
 		}
+	}
+	if f.discovery != "auto" && f.discovery != "nvml" {
+		return fmt.Errorf("--device-discovery-strategy %q: expected auto or nvml", f.discovery)
 	}
 	if f.DeviceIDStrategy != "uuid" && f.DeviceIDStrategy != "index" {
 		return fmt.Errorf("--device-id-strategy %q: expected uuid or index", f.DeviceIDStrategy)

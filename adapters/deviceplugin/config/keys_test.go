@@ -1,9 +1,12 @@
 package config_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+
+	"k8s.io/klog/v2"
 
 	"vgpualloc.example/adapters/deviceplugin/config"
 )
@@ -139,6 +142,70 @@ func TestKeysWithoutEffectAreNamed(t *testing.T) {
 	}
 }
 
+// group is the text of one, with so many instances.
+func group(name string, count int) string {
+	return fmt.Sprintf("{group: %s, geometries: [{name: x, memory: 1, count: %d}]}, ", name, count)
+}
+
+// Groups of different models may have one name. The second of one model is left out, as schedulers do, and the others are served.
+func TestGroupsOfOneName(t *testing.T) {
+	read, err := sources{keys: "knownMigGeometries: [{models: [A], allowedGeometries: [" + group("g", 1) + group("h", 1) + "]}, " +
+		"{models: [B], allowedGeometries: [" + group("g", 2) + group("g", 1) + "]}]"}.build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if groups := read.GeometriesOf("A").Groups; len(groups) != 2 {
+		t.Errorf("groups of A: %v", groups)
+	}
+	if groups := read.GeometriesOf("B").Groups; len(groups) != 1 || groups[0].Instances[0].Count != 2 {
+		t.Errorf("groups of B: %v", groups)
+	}
+	if text := strings.Join(read.Warnings, "; "); strings.Count(text, "is left out") != 1 ||
+		!strings.Contains(text, `knownMigGeometries[1].allowedGeometries[1].group "g" is left out`) {
+		t.Errorf("warnings %s", text)
+	}
+}
+
+// What the core is told: the memory of an instance is for it and for schedulers only.
+func TestTheCoreIsToldOfEachKey(t *testing.T) {
+	text := func(memory int) string {
+		read, err := sources{keys: fmt.Sprintf("resourceCountName: a.b/n\nknownMigGeometries: [{models: [A], allowedGeometries: "+
+			"[{group: g, geometries: [{name: x, memory: %d, count: 2}]}]}]", memory)}.build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := read.ForCore(3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	const want = `"knownMigGeometries":[{"models":["A"],"allowedGeometries":[{"group":"g","geometries":[{"name":"x","memory":5120,"count":2}]}]}]`
+	for _, part := range []string{want, `"resourceCountName":"a.b/n"`, `"gpuMemoryFactor":3`} {
+		if !strings.Contains(text(5120), part) {
+			t.Errorf("%s is not in %s", part, text(5120))
+		}
+	}
+	if text(5120) == text(6144) {
+		t.Error("memory has no effect")
+	}
+}
+
+// Verbosity is the log's.
+func TestVerbosity(t *testing.T) {
+	for _, line := range []string{"--v=4", "-v=4"} {
+		if _, err := config.ReadFlags([]string{line}, func(string) (string, bool) { return "", false }); err != nil {
+			t.Fatal(err)
+		}
+		if !klog.V(4).Enabled() || klog.V(5).Enabled() {
+			t.Errorf("%s: the log's verbosity is not 4", line)
+		}
+		if _, err := config.ReadFlags([]string{"-v=0"}, func(string) (string, bool) { return "", false }); err != nil || klog.V(4).Enabled() {
+			t.Errorf("-v=0: %v, or the log's verbosity stays", err)
+		}
+	}
+}
+
 // The command line is over the ConfigMap, the node over both, the card over the node; later entries are over earlier ones.
 func TestPrecedence(t *testing.T) {
 	one := sources{keys: "deviceSplitCount: 2\ndeviceCoreScaling: 1.1\ngpuMemoryFactor: 2", env: map[string]string{"PASS_DEVICE_SPECS": "true"}}
@@ -176,7 +243,7 @@ func TestRefusals(t *testing.T) {
 		`nvidia.deviceCoreScaling 0: expected a number at least 0.01`:                   {keys: "deviceCoreScaling: 0"},
 		`nvidia.deviceCoreScaling -1: expected`:                                         {keys: "deviceCoreScaling: -1"},
 		`nvidia.deviceMemoryScaling 0: expected a number above 0`:                       {keys: "applyAllKeys: true\ndeviceMemoryScaling: 0"},
-		`nvidia.deviceSplitCount: string, expected int64`:                               {keys: `deviceSplitCount: "10"`},
+		`nvidia.deviceSplitCount "10": expected a whole number`:                         {keys: `deviceSplitCount: "10"`},
 		`nvidia.resourceCountName "vgpu": expected a domain`:                            {keys: "resourceCountName: vgpu"},
 		`nvidia.resourceMemoryName "a.b/c/d": expected the name of a resource`:          {keys: "resourceMemoryName: a.b/c/d"},
 		`nvidia.resourceCoreName "": expected`:                                          {keys: `resourceCoreName: ""`},
@@ -187,13 +254,21 @@ func TestRefusals(t *testing.T) {
 		`key "deviceSplitCount" already set`:                                            {keys: "deviceSplitCount: 3\ndeviceSplitCount: 4"},
 		`knownMigGeometries[0].models`:                                                  {keys: "knownMigGeometries: [{models: []}]"},
 		`knownMigGeometries[0].allowedGeometries[0]: group "a b"`:                       {keys: "knownMigGeometries: [{models: [A], allowedGeometries: [{group: a b}]}]"},
-		`knownMigGeometries[0].allowedGeometries[1].group "g": expected a name that no`: {keys: "knownMigGeometries: [{models: [A], allowedGeometries: [{group: g}, {group: g}]}]"},
+		`nvidia.knownMigGeometries[0].allowedGeometris: no such key, expected allowedG`: {keys: "knownMigGeometries: [{models: [A], allowedGeometris: []}]"},
+		`knownMigGeometries[0].allowedGeometries is empty: expected at least one group`: {keys: "knownMigGeometries: [{models: [A]}]"},
+		`geometries of group "g" are empty: expected at least one profile`:              {keys: "knownMigGeometries: [{models: [A], allowedGeometries: [{group: g}]}]"},
+		`allowedGeometries: 65 instances, expected at most 64 over all groups`:          {keys: "knownMigGeometries: [{models: [A], allowedGeometries: [" + group("g", 33) + group("h", 32) + "]}]"},
+		`nvidia.knownMigGeometries[0].models[1] 3: expected a text`:                     {keys: "knownMigGeometries: [{models: [A, 3]}]"},
+		`allowedGeometries[0].geometries[0].counts: no such key, expected count`:        {keys: "knownMigGeometries: [{models: [A], allowedGeometries: [{group: g, geometries: [{name: x, memory: 1, counts: 1}]}]}]"},
+		`nvidia.knownMigGeometries {"models":["A"]}: expected a list`:                   {keys: "knownMigGeometries: {models: [A]}"},
+		`nvidia.disableCoreLimit "no": expected true or false`:                          {keys: `disableCoreLimit: "no"`},
+		`nvidia.deviceCoreScaling "1": expected a number`:                               {keys: `deviceCoreScaling: "1"`},
 		`count 0: expected a profile's name`:                                            {keys: "knownMigGeometries: [{models: [A], allowedGeometries: [{group: g, geometries: [{name: x, memory: 1, count: 0}]}]}]"},
 		`nodeconfig[0].operatingmode "exclusive": expected hami-core, mig or mps`:       {node: entry(`"operatingmode":"exclusive"`)},
 		`nodeconfig[0].operatingmode "HAMi-core": expected`:                             {node: entry(`"operatingmode":"HAMi-core"`)},
 		`nodeconfig[0].devices[0].operatingmode "x": expected`:                          {node: entry(`"devices":[{"index":0,"operatingmode":"x"}]`)},
 		`nodeconfig[0].devices[0]: expected uuid or index, and not both`:                {node: entry(`"devices":[{"devicesplitcount":1}]`)},
-		`nodeconfig[0].devices: json: unknown field "split"`:                            {node: entry(`"devices":[{"index":0,"split":1}]`)},
+		`nodeconfig[0].devices[0].split: no such key`:                                   {node: entry(`"devices":[{"index":0,"split":1}]`)},
 		`nodeconfig[0].devices[0].gpumemoryfactor 0: expected 1 to`:                     {node: entry(`"devices":[{"index":0,"gpumemoryfactor":0}]`)},
 		`--mig-strategy "bogus": expected none, single or mixed`:                        {arguments: []string{"--mig-strategy=bogus"}},
 		`--device-list-strategy "bogus": expected`:                                      {arguments: []string{"--device-list-strategy=bogus"}},
@@ -209,7 +284,7 @@ func TestRefusals(t *testing.T) {
 		`version "v2": expected v1`:                                                     {file: "version: v2"},
 		`replicas 1: expected at least 2`:                                               {file: "version: v1\nsharing: {mps: {resources: [{name: a.b/c, replicas: 1}]}}"},
 		`sharing names "volcano.sh/vgpu-number", expected none of this plugin's`:        {file: "version: v1\nsharing: {timeSlicing: {resources: [{name: volcano.sh/vgpu-number, replicas: 4}]}}"},
-		`unknown field "flag"`:                                                          {file: "version: v1\nflag: {}"},
+		`flag: no such key, expected flags`:                                             {file: "version: v1\nflag: {}"},
 	} {
 		if _, err := one.build(); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%+v: %v\nexpected %s", one, err, words)

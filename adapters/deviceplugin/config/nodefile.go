@@ -1,14 +1,14 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// nodeFile is config.json of ConfigMap volcano-vgpu-node-config. Unknown keys are no error, as upstream reads it.
+// nodeFile is config.json of ConfigMap volcano-vgpu-node-config. Unknown keys are no error, as upstream reads it, but a warning.
 type nodeFile struct {
 	Nodes []nodeEntry `json:"nodeconfig"`
 }
@@ -67,9 +67,13 @@ func readNodeFile(text []byte, node string) (nodeValues, []string, error) {
 	}
 	file := nodeFile{}
 	if err := json.Unmarshal(text, &file); err != nil {
-		return values, []string{fmt.Sprintf("config.json: left out as a whole, the mode is hami-core: %v", err)}, nil
+		return values, []string{fmt.Sprintf("config.json: left out as a whole, the mode is hami-core: %v", wordsOf(err, text))}, nil
 	}
-	warnings := []string{}
+	unknown, err := Decode("config.json", text, &nodeFile{})
+	warnings := NotKnown(unknown)
+	if err != nil {
+		warnings = append(warnings, err.Error())
+	}
 	for i := range file.Nodes {
 		entry := &file.Nodes[i]
 		if entry.Name != node {
@@ -84,6 +88,16 @@ func readNodeFile(text []byte, node string) (nodeValues, []string, error) {
 		}
 	}
 	return values, warnings, nil
+}
+
+// wordsOf is what is wrong with the file, in the words of the other files where these know it.
+func wordsOf(err error, text []byte) error {
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		if _, other := Decode("", text, &nodeFile{}); other != nil {
+			return other
+		}
+	}
+	return err
 }
 
 func (n *nodeValues) take(entry *nodeEntry, at string) error {
@@ -117,11 +131,9 @@ func (n *nodeValues) take(entry *nodeEntry, at string) error {
 	if len(entry.Cards) == 0 {
 		return nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(entry.Cards))
-	decoder.DisallowUnknownFields()
 	cards := []cardEntry{}
-	if err := decoder.Decode(&cards); err != nil {
-		return fmt.Errorf("%s.devices: %w", at, err)
+	if err := noSuchKey(Decode(at+".devices", entry.Cards, &cards)); err != nil {
+		return err
 	}
 	for i := range cards {
 		if err := cards[i].check(fmt.Sprintf("%s.devices[%d]", at, i)); err != nil {

@@ -121,6 +121,14 @@ func (m *Monitor) Sick(uuid string) (Card, bool) {
 
 // Run follows events and looks at cards again until the context ends.
 func (m *Monitor) Run(ctx context.Context) {
+	for _, list := range []struct {
+		name string
+		set  xidSet
+	}{{"DP_DISABLE_HEALTHCHECKS", m.rules.disabled}, {"DP_ENABLE_HEALTHCHECKS", m.rules.enabled}} {
+		if len(list.set.leftOut) > 0 {
+			m.options.Report(list.name, fmt.Errorf("%q left out: expected numbers of Xid errors joined by commas, or all", list.set.leftOut))
+		}
+	}
 	if m.rules.isOff() {
 		m.options.Report("health checks are switched off by DP_DISABLE_HEALTHCHECKS", nil)
 	}

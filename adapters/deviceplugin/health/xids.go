@@ -18,6 +18,7 @@ var ofTheHardware = []uint64{46, 48, 61, 62, 64, 74, 79, 95, 110, 119, 120, 136,
 type xidSet struct {
 	all     bool
 	numbers map[uint64]bool
+	leftOut []string
 }
 
 // readXids reads numbers joined by commas. `all`, `xids` and 0 are all; anything else is left out.
@@ -31,6 +32,8 @@ func readXids(text string) xidSet {
 			set.all = true
 		case err == nil:
 			set.numbers[number] = true
+		case item != "":
+			set.leftOut = append(set.leftOut, item)
 		}
 	}
 	return set

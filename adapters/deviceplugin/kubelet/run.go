@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"k8s.io/klog/v2"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
@@ -236,11 +237,12 @@ func end(server *grpc.Server) {
 	}
 }
 
-// survive answers an error where a call panics: the pod fails and the plugin goes on.
+// survive answers an error where a call panics: the pod fails and the plugin goes on. Where it happened is for the log alone.
 func survive(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (answer any, err error) {
 	defer func() {
 		if what := recover(); what != nil {
-			answer, err = nil, status.Errorf(codes.Internal, "%s failed: %v\n%s", info.FullMethod, what, debug.Stack())
+			klog.ErrorS(nil, "A call of the kubelet failed in this program", "call", info.FullMethod, "reason", what, "stack", string(debug.Stack()))
+			answer, err = nil, status.Errorf(codes.Internal, "%s failed in the device plugin, whose log says where", info.FullMethod)
 		}
 	}()
 	return handler(ctx, request)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -153,8 +154,8 @@ func TestAllocateAnswersRefusesAndSurvives(t *testing.T) {
 			t.Errorf("a request without ids was answered")
 		}
 	}
-	if _, err := call([]string{"panic"}); err == nil {
-		t.Error("a call that panics was answered")
+	if _, err := call([]string{"panic"}); err == nil || strings.ContainsRune(err.Error(), '\n') || !strings.Contains(err.Error(), "Allocate failed") {
+		t.Errorf("a call that panics: %v, expected one line", err)
 	}
 	if _, err := call([]string{"bad"}); err == nil || err.Error() != "rpc error: code = Unknown desc = cannot get valid pod" {
 		t.Errorf("after a panic: %v", err)

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 )
 
@@ -149,12 +150,7 @@ func (r *reading) caches() {
 
 // readCache opens no link and waits for no pipe: the folder is the container's.
 func readCache(path string) (*region, error) {
-	if info, err := os.Lstat(path); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: expected a plain file, it is %s", filepath.Base(path), info.Mode().Type())
-	}
-	file, err := openPlain(path)
+	file, err := openPlain(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -180,17 +176,28 @@ func (r *reading) region(of *region, namespace, pod, container string) {
 	}
 }
 
-// Run removes, from time to time, the folders of containers of which the pod has gone, until the context ends.
+// Run removes, from time to time, the folders of containers of which the pod has gone, and steers the others where that is wanted, until
+// the context ends.
 func (m *Metrics) Run(ctx context.Context) {
 	if m == nil || m.options.CacheRoot == "" {
 		return
 	}
 	ticker := time.NewTicker(time.Minute)
 	defer ticker.Stop()
+	var rounds <-chan time.Time
+	var pods []*v1.Pod // of the last round
+	if m.options.Feedback {
+		every := time.NewTicker(m.options.FeedbackEvery)
+		defer every.Stop()
+		rounds = every.C
+		defer func() { m.steer(pods, endFeedback) }()
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-rounds:
+			pods = m.round(pods)
 		case <-ticker.C:
 			if err := m.removeFolders(); err != nil {
 				klog.ErrorS(err, "Folders of containers that are gone stay")

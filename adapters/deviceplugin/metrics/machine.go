@@ -33,6 +33,8 @@ var (
 	deviceHealthy = ours("vgpualloc_plugin_device_healthy", "1: pods may be placed on the card; 0: they may not", "deviceuuid")
 	migInstance   = ours("vgpualloc_plugin_mig_instance", "1 for each MIG instance that the card has", "deviceuuid", "profile", "start",
 		"migUUID", "state")
+	mpsDaemon = ours("vgpualloc_plugin_mps_daemon", "1: the control daemon of MPS for this resource answers; 0: it does not, and cards of "+
+		"mode mps are not offered", "resource")
 	layoutState = ours("vgpualloc_plugin_layout_state", "1 for the state in which a MIG card's layout is", "deviceuuid", "state")
 	unreadable  = ours("vgpualloc_plugin_unreadable", "Things that could not be read for this answer", "what")
 )
@@ -64,6 +66,9 @@ func (m *machine) Collect(to chan<- prometheus.Metric) {
 	for i := range cards {
 		r.cards[cards[i].UUID] = &cards[i]
 		r.card(&cards[i])
+	}
+	for resource, answers := range m.options.MPS() {
+		r.gauge(mpsDaemon, truth(answers), m.options.Node, resource)
 	}
 	r.caches()
 	for what, times := range r.failed {

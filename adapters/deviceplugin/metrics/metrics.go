@@ -27,11 +27,16 @@ type Options struct {
 	Layout func(uuid string) string
 	// Profile is the name of a MIG profile of a model; empty, or no function: its number is shown.
 	Profile func(model string, profileID uint32) string
+	// MPS says of each resource that needs a control daemon of MPS whether it answers. Nil: there are none.
+	MPS func() map[string]bool
 	// Pods are those of this node. Known is false as long as not all of them are.
 	Pods      func() (pods []*v1.Pod, known bool)
-	CacheRoot string           // the folder that has one for each container that HAMi-core limits; empty: none is read
-	Proc      string           // where the machine's /proc is; empty: /proc
-	Now       func() time.Time // nil: time.Now
+	CacheRoot string // the folder that has one for each container that HAMi-core limits; empty: none is read
+	Feedback  bool   // lift and restore limits of compute, and hold low priority back, as the existing monitor does
+	// FeedbackEvery is between rounds of that; 0: 5 s, as in the existing monitor, for which HAMi-core counts in such rounds.
+	FeedbackEvery time.Duration
+	Proc          string           // where the machine's /proc is; empty: /proc
+	Now           func() time.Time // nil: time.Now
 }
 
 // Metrics counts what it is told, and reads the rest when Prometheus asks. A nil one takes what it is told and does nothing.
@@ -60,6 +65,12 @@ func New(options Options) *Metrics {
 	}
 	if options.Layout == nil {
 		options.Layout = func(string) string { return "" }
+	}
+	if options.FeedbackEvery <= 0 {
+		options.FeedbackEvery = 5 * time.Second
+	}
+	if options.MPS == nil {
+		options.MPS = func() map[string]bool { return nil }
 	}
 	if options.Profile == nil {
 		options.Profile = func(string, uint32) string { return "" }

@@ -24,8 +24,10 @@ type inventory struct {
 	root string
 	conf *config.Config
 
+	leftOut []string // why GPUs are not for pods that nobody has configured so
+
 	mutex sync.Mutex
-	all   []hardware.GPU // that have a uuid
+	all   []hardware.GPU // that can be named
 	cards []card         // for pods, by ascending minor number
 }
 
@@ -43,8 +45,8 @@ var displays = []string{"NVIDIA DGX Display", "DGX Display"}
 func newInventory(root string, conf *config.Config, gpus []hardware.GPU) (*inventory, error) {
 	result := &inventory{root: root, conf: conf}
 	for _, gpu := range gpus {
-		if gpu.UUID == "" {
-			klog.ErrorS(gpu.Fault, "A GPU is left out: its uuid cannot be read", "index", gpu.Index)
+		if reason := unnamed(gpu, gpus); reason != "" {
+			result.leftOut = append(result.leftOut, fmt.Sprintf("GPU %d is left out: %s", gpu.Index, reason))
 			continue
 		}
 		result.all = append(result.all, gpu)
@@ -60,6 +62,27 @@ func newInventory(root string, conf *config.Config, gpus []hardware.GPU) (*inven
 	}
 	slices.SortStableFunc(result.cards, func(left, right card) int { return left.gpu.Minor - right.gpu.Minor })
 	return result, nil
+}
+
+// unnamed is why a GPU cannot be named in annotations and in the kubelet's ids; empty: it can.
+func unnamed(gpu hardware.GPU, all []hardware.GPU) string {
+	const separators = ",:;[]" // of annotations
+	switch {
+	case gpu.UUID == "" && gpu.Fault != nil:
+		return "its uuid cannot be read: " + gpu.Fault.Error()
+	case gpu.UUID == "":
+		return "its uuid is empty"
+	case strings.ContainsAny(gpu.UUID, separators):
+		return fmt.Sprintf("uuid %q: expected none of the characters %s", gpu.UUID, separators)
+	case strings.ContainsAny(gpu.Name, ",:;"):
+		return fmt.Sprintf("name %q: expected none of the characters ,:;", gpu.Name)
+	}
+	for _, other := range all {
+		if other.UUID == gpu.UUID && other.Index != gpu.Index {
+			return fmt.Sprintf("uuid %s: GPU %d has it too", gpu.UUID, other.Index)
+		}
+	}
+	return ""
 }
 
 // numaOf is the NUMA node of a PCI device; 0: not known.
@@ -97,6 +120,11 @@ func (i *inventory) ofPods() []hardware.GPU {
 func (i *inventory) replace(gpu hardware.GPU) {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
+	if reason := unnamed(gpu, nil); reason != "" {
+		klog.ErrorS(nil, "A GPU is left out", "index", gpu.Index, "reason", reason)
+		i.cards = slices.DeleteFunc(i.cards, func(card card) bool { return card.gpu.UUID == gpu.UUID })
+		return
+	}
 	for j := range i.all {
 		if i.all[j].UUID == gpu.UUID {
 			i.all[j] = gpu

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -51,7 +52,7 @@ func (w *watcher) time(uuid string, status layout.Status) {
 
 // run ends with the context. A change that ends soon is told to nobody.
 func (w *watcher) run(ctx context.Context) {
-	before, shown := map[string]layout.Service{}, false
+	before, shown := map[string]layout.Service{}, map[string]bool{}
 	for {
 		isDifferent, soonest := false, time.Duration(-1)
 		slow := map[string]bool{}
@@ -73,10 +74,10 @@ func (w *watcher) run(ctx context.Context) {
 		switch {
 		case isDifferent:
 			w.session.publish()
-		case shown != (len(slow) > 0):
+		case !maps.Equal(shown, slow):
 			w.session.writer.Kick()
 		}
-		shown = len(slow) > 0
+		shown = slow
 		var timer <-chan time.Time
 		if soonest >= 0 {
 			timer = time.After(soonest)
@@ -108,7 +109,7 @@ func (s *session) startLayout(run func(func(context.Context))) error {
 	if err != nil {
 		return err
 	}
-	if s.ledger, err = newLedger(s.conf.Node, deviceConfig, cards, s.conf.Resources, s.pods); err != nil {
+	if s.ledger, err = newLedger(s.conf, deviceConfig, cards, s.pods); err != nil {
 		return err
 	}
 	layouts := newWatcher(s)
@@ -152,6 +153,7 @@ func (s *session) repairAgain(ctx context.Context, once func()) {
 	reported := map[string]string{}
 	for ctx.Err() == nil {
 		s.repair(ctx, reported)
+		s.readProfiles(ctx, reported)
 		if ctx.Err() == nil && once != nil {
 			once()
 			once = nil
@@ -178,7 +180,7 @@ func (s *session) repair(ctx context.Context, reported map[string]string) {
 		klog.ErrorS(err, "The MIG layouts could not be compared with the pods")
 	}
 	for _, finding := range findings {
-		text := fmt.Sprintf("%s is %s: %s %v", finding.GPU, finding.Status.Service, finding.Status.Reason, finding.Err)
+		text := wordsOf(finding)
 		isNew := reported[finding.GPU] != text
 		reported[finding.GPU] = text
 		if ctx.Err() != nil || !isNew {
@@ -190,4 +192,16 @@ func (s *session) repair(ctx context.Context, reported map[string]string) {
 			s.plugin.event(v1.EventTypeWarning, "MIGLayout", text)
 		}
 	}
+}
+
+// wordsOf is what an operator is told of a finding.
+func wordsOf(finding layout.Finding) string {
+	text := finding.GPU + " is " + finding.Status.Service.String()
+	if finding.Status.Reason != "" {
+		text += ": " + finding.Status.Reason
+	}
+	if finding.Err != nil {
+		text += ": " + finding.Err.Error()
+	}
+	return text
 }

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"vgpualloc.example/adapters/deviceplugin/assignment"
+	"vgpualloc.example/adapters/deviceplugin/allocate"
 	"vgpualloc.example/adapters/deviceplugin/config"
 	"vgpualloc.example/adapters/deviceplugin/layout"
 	"vgpualloc.example/adapters/deviceplugin/register"
@@ -21,17 +21,17 @@ import (
 // ledger is the core's view of this node: its cards as this plugin registers them, and the pods that have something of them.
 type ledger struct {
 	*vga.Cluster
-	pods  *pods
-	names config.Resources // under which pods ask
+	pods *pods
+	conf *config.Config
 }
 
 // newLedger knows the cards. The device configuration is as device-config.yaml.
-func newLedger(node, deviceConfig string, cards []register.Card, volcano config.Resources, of *pods) (*ledger, error) {
+func newLedger(conf *config.Config, deviceConfig string, cards []register.Card, of *pods) (*ledger, error) {
 	cluster, err := vga.New(vga.Options{DeviceConfig: deviceConfig})
 	if err != nil {
 		return nil, fmt.Errorf("the devices' configuration: %w", err)
 	}
-	result := &ledger{Cluster: cluster, pods: of, names: volcano}
+	result := &ledger{Cluster: cluster, pods: of, conf: conf}
 	counts := v1.ResourceList{}
 	add := func(name string, amount int64) {
 		total := counts[v1.ResourceName(name)]
@@ -39,16 +39,30 @@ func newLedger(node, deviceConfig string, cards []register.Card, volcano config.
 		counts[v1.ResourceName(name)] = total
 	}
 	for i := range cards {
-		for _, names := range []config.Resources{volcano,
+		for _, names := range []config.Resources{conf.Resources,
 			{Number: "volcano.sh/vgpu-number", Memory: "volcano.sh/vgpu-memory", Cores: "volcano.sh/vgpu-cores"}} {
 			add(names.Number, int64(cards[i].SplitCount))
 			add(names.Memory, cards[i].Units())
 			add(names.Cores, int64(cards[i].Cores()))
 		}
+		for _, name := range []string{conf.HAMiResource, "nvidia.com/gpu"} {
+			if conf.HAMiResource != "" {
+				add(name, int64(cards[i].SplitCount))
+			}
+		}
 		cards[i].Healthy = true // the layout's own service says which may be used
 	}
+	annotations := map[string]string{register.VolcanoAnnotation: register.Volcano(cards)}
+	if !conf.Schedulers.Volcano { // pods have MIG instances by profile and place then, which cards with Volcano's groups do not have
+		text, err := register.HAMi(cards)
+		if err != nil {
+			cluster.Close()
+			return nil, err
+		}
+		annotations = map[string]string{register.HAMiAnnotation: text}
+	}
 	text, err := objects.Text(&v1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"},
-		ObjectMeta: metav1.ObjectMeta{Name: node, Annotations: map[string]string{register.VolcanoAnnotation: register.Volcano(cards)}},
+		ObjectMeta: metav1.ObjectMeta{Name: conf.Node, Annotations: annotations},
 		Status:     v1.NodeStatus{Capacity: counts, Allocatable: counts}})
 	if err == nil {
 		_, err = cluster.Upsert(text)
@@ -63,7 +77,7 @@ func newLedger(node, deviceConfig string, cards []register.Card, volcano config.
 
 // tell tells the core of a pod.
 func (l *ledger) tell(pod *v1.Pod) {
-	text, err := objects.Text(objects.Pod(asking(pod, l.names), true))
+	text, err := objects.Text(objects.Pod(pod, true))
 	if err == nil {
 		_, err = l.Upsert(text)
 	}
@@ -85,29 +99,10 @@ func (l *ledger) claim(uid, container string) layout.Claim {
 	if pod == nil {
 		return layout.Answered
 	}
-	switch pod.Annotations["volcano.sh/bind-phase"] {
-	case "failed":
+	switch allocate.ProgressOf(l.conf, pod, container) {
+	case allocate.Failed:
 		return layout.Over
-	case "allocating":
-	default:
-		return layout.Answered
-	}
-	open, err := assignment.ParseVolcano(pod.Annotations["volcano.sh/devices-to-allocate"])
-	if err != nil {
-		return layout.Answered
-	}
-	if len(open) == len(pod.Spec.Containers) {
-		for i := range open {
-			if pod.Spec.Containers[i].Name == container {
-				return claimOf(len(open[i]) > 0)
-			}
-		}
-	}
-	return claimOf(open.Next("") >= 0)
-}
-
-func claimOf(waits bool) layout.Claim {
-	if waits {
+	case allocate.Waiting:
 		return layout.Waiting
 	}
 	return layout.Answered

@@ -32,17 +32,11 @@ func (s *sources) build() (*config.Config, error) {
 
 // load reads all sources. It waits for an API server that cannot be reached; anything else that is wrong is an error.
 func (p *Plugin) load(ctx context.Context) (*sources, error) {
-	read := &sources{flags: p.flags}
-	if path := p.flags.ConfigFile; path != "" {
-		text, err := config.ReadFile(p.options.Root + path)
-		if err != nil {
-			return nil, config.Wrong(fmt.Errorf("--config-file: %w", err))
-		}
-		if read.flags, err = p.flags.WithConfigFile(text); err != nil {
-			return nil, config.Wrong(err)
-		}
+	flags, err := p.readFlags()
+	if err != nil {
+		return nil, err
 	}
-	var err error
+	read := &sources{flags: flags}
 	if read.device, err = p.deviceConfig(ctx); err != nil {
 		return nil, err
 	}
@@ -56,6 +50,20 @@ func (p *Plugin) load(ctx context.Context) (*sources, error) {
 		read.nodeFile = []byte{}
 	}
 	return read, nil
+}
+
+// readFlags are the flags with what --config-file says now.
+func (p *Plugin) readFlags() (config.Flags, error) {
+	path := p.flags.ConfigFile
+	if path == "" {
+		return p.flags, nil
+	}
+	text, err := config.ReadFile(p.options.Root + path)
+	if err != nil {
+		return config.Flags{}, config.Wrong(fmt.Errorf("--config-file: %w", err))
+	}
+	flags, err := p.flags.WithConfigFile(text)
+	return flags, config.Wrong(err)
 }
 
 // deviceConfig finds the ConfigMap in the first namespace that has it.

@@ -95,6 +95,7 @@ type rig struct {
 	env      map[string]string
 	recheck  time.Duration
 	library  hardware.Library // instead of the machine
+	askMPS   func(ctx context.Context, folder string) error
 }
 
 const deviceConfig = `# the cluster's
@@ -113,7 +114,7 @@ func newRig(t *testing.T, machine *machine, configMap string, files map[string]s
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, machine: machine, api: testbed.NewAPI(), root: root}
+	r := &rig{t: t, machine: machine, api: testbed.NewAPI(), root: root, askMPS: func(context.Context, string) error { return nil }}
 	folder := filepath.Join(root, "/var/lib/kubelet/device-plugins")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
@@ -149,11 +150,11 @@ func (r *rig) start(arguments ...string) *rig {
 		r.library = r.machine
 	}
 	made, err := plugin.New(plugin.Options{Arguments: append([]string{"--node-name=node-a", "--liveness-annotation="}, arguments...),
-		Root: r.root, Client: r.api.Client(), Library: r.library, Observe: r.observe, Listen: r.listen,
+		Root: r.root, Client: r.api.Client(), Library: r.library, Observe: r.observe, Listen: r.listen, AskMPS: r.askMPS,
 		Env: func(name string) (string, bool) { value, has := r.env[name]; return value, has },
 		Intervals: plugin.Intervals{Register: 50 * time.Millisecond, RegisterRetry: 10 * time.Millisecond, KubeletRetry: 10 * time.Millisecond,
 			KubeletPoll: 50 * time.Millisecond, EventWait: 20 * time.Millisecond, Recheck: max(40*time.Millisecond, r.recheck),
-			Quiet: 100 * time.Millisecond, API: 10 * time.Millisecond, Lists: 2 * time.Second, Patience: -1}})
+			Quiet: 100 * time.Millisecond, API: 10 * time.Millisecond, Lists: 2 * time.Second, MPS: 20 * time.Millisecond, Feedback: 20 * time.Millisecond, Patience: -1}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func (r *rig) refused(words string) {
 	case <-time.After(8 * time.Second):
 		r.t.Errorf("still running, expected %q", words)
 	}
-	if events := r.api.Events(); words != "--metrics-listen" && (len(events) == 0 || !strings.Contains(events[len(events)-1].Message, words)) {
+	if events := r.api.Events(); len(events) == 0 || !strings.Contains(events[len(events)-1].Message, words) {
 		r.t.Errorf("events %v, expected one with %q", events, words)
 	}
 	if len(r.kubelet.Registrations()) > 0 || r.registered() != "" {

@@ -29,8 +29,8 @@ func (p *Plugin) serveMetrics(ctx context.Context) (func(), error) {
 		return nil, fmt.Errorf("--metrics-listen %q: %w", address, err)
 	}
 	p.metrics = metrics.New(metrics.Options{Node: p.flags.Node, Library: late{plugin: p}, Cards: p.shownCards, Layout: p.layoutOf,
-		Profile: p.profileName, Pods: p.podsOfNode, CacheRoot: p.options.Root + p.flags.CacheRoot,
-		Proc: p.options.Root + "/proc", Now: p.options.Now})
+		Profile: p.profileName, MPS: p.mpsDaemons, Pods: p.podsOfNode, CacheRoot: p.options.Root + p.flags.CacheRoot,
+		Feedback: p.flags.CoreFeedback, FeedbackEvery: p.intervals.Feedback, Proc: p.options.Root + "/proc", Now: p.options.Now})
 	server := &http.Server{Handler: p.metrics.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 		WriteTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	running, stop := context.WithCancel(ctx)

@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,12 +30,19 @@ func pod(name, devices string) *corev1.Pod {
 		Status: corev1.PodStatus{Phase: corev1.PodPending}}
 }
 
-// TestCutsCards: pods get MIG instances that are made for them; the layout changes once the first pod is gone and not before.
-func TestCutsCards(t *testing.T) {
+const cutCard = "GPU-00000000-0000-4000-8000-000000000000"
+
+// cutting is a plugin with one card in mode MIG, which the fake NVML holds.
+func cutting(t *testing.T, arguments ...string) (*rig, hardware.Library) {
+	t.Helper()
+	return cuttingCard(t, fake.GPU{UUID: cutCard, Name: "NVIDIA A100-SXM4-40GB", MemoryBytes: 40 << 30, MigCapable: true, MigEnabled: true,
+		ComputeCapability: "8.0"}, arguments...)
+}
+
+func cuttingCard(t *testing.T, gpu fake.GPU, arguments ...string) (*rig, hardware.Library) {
+	t.Helper()
 	path := fake.NeedLibrary(t)
-	const card = "GPU-00000000-0000-4000-8000-000000000000"
-	state, err := fake.New(filepath.Join(t.TempDir(), "state.json"), fake.State{GPUs: []fake.GPU{{UUID: card, Name: "NVIDIA A100-SXM4-40GB",
-		MemoryBytes: 40 << 30, MigCapable: true, MigEnabled: true, ComputeCapability: "8.0"}}})
+	state, err := fake.New(filepath.Join(t.TempDir(), "state.json"), fake.State{GPUs: []fake.GPU{gpu}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,10 +51,55 @@ func TestCutsCards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = library.Close() }()
+	t.Cleanup(func() { _ = library.Close() })
 	r := newRig(t, nil, deviceConfig, map[string]string{"/config/config.json": `{"nodeconfig":[{"name":"node-a","operatingmode":"mig"}]}`})
-	r.library = hardware.Library(library)
-	r.start().serving()
+	r.library = library
+	return r.start(arguments...), library
+}
+
+// ofHAMi is a pod that HAMi's scheduler has just bound to the node, with a MIG device of this profile at this place.
+func ofHAMi(name, profile string, start int) *corev1.Pod {
+	result := pod(name, "")
+	const devices = cutCard + ",NVIDIA,4864,15:;"
+	asked := corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1"), "nvidia.com/gpumem": resource.MustParse("4000")}
+	result.Annotations = map[string]string{"hami.io/vgpu-node": "node-a", "hami.io/vgpu-time": "1", "hami.io/bind-phase": "allocating",
+		"hami.io/vgpu-devices-allocated": devices, "hami.io/vgpu-devices-to-allocate": devices,
+		"hami.io/vgpu-mig-allocations": fmt.Sprintf(`[{"containerIndex":0,"deviceIndex":0,"gpuUUID":%q,"profile":%q,"placement":{"start":%d,"size":1}}]`,
+			cutCard, profile, start)}
+	result.Spec.Containers[0].Resources = corev1.ResourceRequirements{Limits: asked, Requests: asked}
+	return result
+}
+
+// A pod of HAMi holds its MIG device as long as it is there and no longer, whether something runs on the device or not.
+func TestPodsOfHAMiHoldTheirInstances(t *testing.T) {
+	r, _ := cutting(t, "--scheduler=hami")
+	r.wait("HAMi's resource", func() bool { return len(r.kubelet.Lists("nvidia.com/gpu")) > 0 })
+	allocate := func(pod *corev1.Pod) error {
+		r.api.Put(pod)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_, err := r.kubelet.Allocate(ctx, "nvidia.com/gpu", []string{cutCard + "-0"})
+		return err
+	}
+	if err := allocate(ofHAMi("small", "1g.5gb", 3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := allocate(ofHAMi("refused", "7g.40gb", 0)); err == nil || !strings.Contains(err.Error(), "1g.5gb@3 (pod d/small)") {
+		t.Errorf("all of the card while a pod has an instance: %v", err)
+	}
+	for _, name := range []string{"small", "refused"} {
+		r.api.Delete(pod(name, ""))
+	}
+	if err := allocate(ofHAMi("large", "7g.40gb", 0)); err != nil {
+		t.Errorf("all of the card when the pod has gone: %v", err)
+	}
+}
+
+// TestCutsCards: pods get MIG instances that are made for them; the layout changes once the first pod is gone and not before.
+func TestCutsCards(t *testing.T) {
+	r, library := cutting(t)
+	r.serving()
+	const card = cutCard
 	allocate := func(name, place string) (string, error) {
 		r.api.Put(pod(name, card+"["+place+"],NVIDIA,40,0:"))
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

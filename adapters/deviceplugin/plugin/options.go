@@ -28,6 +28,9 @@ type Options struct {
 
 	Open func(ctx context.Context, flags config.Flags) (hardware.Library, error)
 
+	// AskMPS asks the control daemon of MPS whose pipes are in a folder; an error says why it does not answer. Nil: mps.Ask.
+	AskMPS func(ctx context.Context, folder string) error
+
 	Intervals Intervals
 	// Observe, if not nil, is called synchronously with: "registered" (the kubelet took all resources), "annotated" (a round of
 	// registration with schedulers is over), "idle" (there is no device to register), "health" (one event was handled),
@@ -49,6 +52,8 @@ type Intervals struct {
 	API           time.Duration // until the API server is asked again that could not be reached; 5 s
 	Lists         time.Duration // at most, for the kubelet to ask for the lists before health is watched; 5 s
 	Repair        time.Duration // between looks whether MIG layouts agree with the pods; 1 min
+	MPS           time.Duration // between looks whether the control daemons of MPS answer; 10 s
+	Feedback      time.Duration // between rounds of --core-feedback; 5 s
 	Patience      time.Duration // for instances in use to be given back before a pod is refused; 2 s, below 0: none
 }
 
@@ -60,7 +65,7 @@ func (i Intervals) withDefaults() Intervals {
 		{&i.Register, 30 * time.Second}, {&i.RegisterRetry, 5 * time.Second}, {&i.KubeletRetry, time.Second},
 		{&i.KubeletPoll, 5 * time.Second}, {&i.EventWait, 5 * time.Second}, {&i.Recheck, 30 * time.Second},
 		{&i.Quiet, 5 * time.Minute}, {&i.API, 5 * time.Second}, {&i.Lists, 5 * time.Second},
-		{&i.Repair, time.Minute},
+		{&i.Repair, time.Minute}, {&i.MPS, 10 * time.Second}, {&i.Feedback, 5 * time.Second},
 	} {
 		if *interval.value <= 0 {
 			*interval.value = interval.default_

@@ -78,14 +78,24 @@ func (p *Plugin) Reload() {
 
 // Run is the plugin until the context ends; what it registered is withdrawn then. An error is why it cannot start.
 func (p *Plugin) Run(ctx context.Context) error {
-	endMetrics, err := p.serveMetrics(ctx) // first: whoever looks whether the plugin lives may look at once
-	if err != nil {
+	refused := func(err error) error {
+		if ctx.Err() == nil {
+			p.refuse(ctx, err)
+		}
 		return err
 	}
-	defer endMetrics()
-	closeLibrary, err := p.openLibrary(ctx)
+	endMetrics, err := p.serveMetrics(ctx) // first: whoever looks whether the plugin lives may look at once
 	if err != nil {
-		return err
+		return refused(err)
+	}
+	defer endMetrics()
+	flags, err := p.readFlags()
+	if err != nil {
+		return refused(err)
+	}
+	closeLibrary, err := p.openLibrary(ctx, flags)
+	if err != nil {
+		return refused(err)
 	}
 	defer closeLibrary()
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
@@ -103,8 +113,7 @@ func (p *Plugin) Run(ctx context.Context) error {
 		}})
 	next, err := p.prepare(ctx)
 	if err != nil {
-		p.refuse(ctx, err)
-		return err
+		return refused(err)
 	}
 	for next != nil {
 		next, err = p.serve(ctx, next)
@@ -116,13 +125,13 @@ func (p *Plugin) Run(ctx context.Context) error {
 }
 
 // openLibrary waits for a library that cannot be opened where the flags say so.
-func (p *Plugin) openLibrary(ctx context.Context) (func(), error) {
+func (p *Plugin) openLibrary(ctx context.Context, flags config.Flags) (func(), error) {
 	if p.options.Library != nil {
 		p.library = p.options.Library
 		return func() {}, nil
 	}
 	for {
-		opened, err := p.options.Open(ctx, p.flags)
+		opened, err := p.options.Open(ctx, flags)
 		if err == nil {
 			p.library = opened
 			return func() {
@@ -131,7 +140,7 @@ func (p *Plugin) openLibrary(ctx context.Context) (func(), error) {
 				}
 			}, nil
 		}
-		if p.flags.FailOnInitError || ctx.Err() != nil {
+		if flags.FailOnInitError || ctx.Err() != nil {
 			return nil, fmt.Errorf("failed to initialize NVML: %w", err)
 		}
 		klog.ErrorS(err, "NVML cannot be initialised; trying again, as --fail-on-init-error=false says")

@@ -135,6 +135,32 @@ func TestSickCards(t *testing.T) {
 	r.wait("its memory", func() bool { return len(last(r.kubelet.Lists("volcano.sh/vgpu-memory"))) == 640+256 })
 }
 
+// A card that no annotation could name is left out, with an event, and the others are served.
+func TestCardsThatCannotBeNamed(t *testing.T) {
+	for name, one := range map[string]struct {
+		change     func(gpus []hardware.GPU)
+		registered int
+		words      string
+	}{
+		"uuid": {func(gpus []hardware.GPU) { gpus[0].UUID = "GPU-0,x" }, 2, `GPU 0 is left out: uuid "GPU-0,x"`},
+		"name": {func(gpus []hardware.GPU) { gpus[1].Name = "NVIDIA: A100" }, 2, `GPU 1 is left out: name "NVIDIA: A100"`},
+		"twice": {func(gpus []hardware.GPU) { gpus[2].UUID = gpus[0].UUID }, 1,
+			"GPU 2 is left out: uuid GPU-0: GPU 0 has it too"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			machine := newMachine(3)
+			machine.edit(one.change)
+			r := newRig(t, machine, deviceConfig, nil).start().serving()
+			if count := strings.Count(r.registered(), ":"); count != one.registered || strings.Count(r.registered(), ",") != 5*count {
+				t.Errorf("registered %s, expected %d cards", r.registered(), one.registered)
+			}
+			r.wait("an event", func() bool {
+				return slices.ContainsFunc(r.api.Events(), func(event corev1.Event) bool { return strings.Contains(event.Message, one.words) })
+			})
+		})
+	}
+}
+
 func TestUnwatchedCards(t *testing.T) {
 	machine := newMachine(3)
 	machine.failures = map[string]error{"GPU-0": fmt.Errorf("old: %w", hardware.ErrUnsupported), "GPU-1": errors.New("Unknown Error")}

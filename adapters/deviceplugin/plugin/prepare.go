@@ -56,6 +56,10 @@ func (p *Plugin) prepare(ctx context.Context) (*prepared, error) {
 		}
 		result.inventory.conf = result.conf
 	}
+	for _, reason := range result.inventory.leftOut {
+		klog.ErrorS(nil, reason)
+		p.event(v1.EventTypeWarning, "GPULeftOut", reason)
+	}
 	for _, warning := range result.conf.Warnings {
 		klog.InfoS("The configuration may not do what it says", "warning", warning)
 	}

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"sync"
 	"time"
@@ -31,13 +32,15 @@ type session struct {
 	executor *layout.Executor // nil: no card is to be cut
 	ledger   *ledger          // with executor
 	pods     *pods
+	daemons  daemons
 	known    chan struct{} // closed when the ledger knows the pods and the hardware agrees with them
 	alloc    *allocate.Allocator
 
 	publishing sync.Mutex
 	mutex      sync.Mutex
-	registered map[string]bool // resources, since all were
-	slow       map[string]bool // cards whose change takes long; replaced, never changed
+	registered map[string]bool               // resources, since all were
+	slow       map[string]bool               // cards whose change takes long; replaced, never changed
+	profiles   map[string][]register.Profile // of MIG cards, for HAMi; a list is replaced, never changed
 }
 
 // holder is the session that health is told to.
@@ -123,6 +126,7 @@ func (p *Plugin) serve(ctx context.Context, what *prepared) (*prepared, error) {
 // start begins all that serves.
 func (s *session) start(ctx context.Context, run func(func(context.Context)), failures chan<- error) error {
 	p, flags := s.plugin, s.conf.Flags
+	s.startDaemons(ctx, run)
 	if err := s.startLayout(run); err != nil {
 		return err
 	}
@@ -196,15 +200,19 @@ func (s *session) awaitLists(ctx context.Context) {
 
 // isServed: pods may be started on the card.
 func (s *session) isServed(uuid string) bool {
-	return s.plugin.monitor.IsHealthy(uuid) && (s.executor == nil || s.executor.Status(uuid).Service != layout.Withdrawn)
+	return s.plugin.monitor.IsHealthy(uuid) && s.daemons.areUp(uuid) && (s.executor == nil || s.executor.Status(uuid).Service != layout.Withdrawn)
 }
 
 // shown are the cards as schedulers see them: one that has been in the middle of a change for long is not for new pods.
 func (s *session) shown() []register.Card {
 	s.mutex.Lock()
-	slow := s.slow
+	slow, profiles := s.slow, maps.Clone(s.profiles)
 	s.mutex.Unlock()
-	return s.inventory.registered(func(uuid string) bool { return s.isServed(uuid) && !slow[uuid] })
+	cards := s.inventory.registered(func(uuid string) bool { return s.isServed(uuid) && !slow[uuid] })
+	for i := range cards {
+		cards[i].Profiles = profiles[cards[i].UUID]
+	}
+	return cards
 }
 
 func (s *session) setSlow(slow map[string]bool) {

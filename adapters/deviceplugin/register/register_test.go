@@ -98,12 +98,12 @@ func TestWritesOnlyChangesAndWithdraws(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := register.Volcano(cards())
-	if now := s.annotations(t); now[register.VolcanoAnnotation] != text || now["example.com/other"] != "keep" || len(now) != 2 {
+	if now := s.annotations(t); now[register.VolcanoAnnotation] != text || now["example.com/other"] != "keep" || len(now) != 3 {
 		t.Errorf("annotations %v", now)
 	}
 	s.writer.Kick()
 	<-s.rounds
-	want := `application/strategic-merge-patch+json {"metadata":{"annotations":{"volcano.sh/node-vgpu-register":"` + text + `"}}}`
+	want := `application/strategic-merge-patch+json {"metadata":{"annotations":{"volcano.sh/node-vgpu-handshake":"Reported_2026.01.02 02:04:05","volcano.sh/node-vgpu-register":"` + text + `"}}}`
 	if bodies := s.patches(); len(bodies) != 1 || bodies[0] != want {
 		t.Errorf("patches %v, expected one", bodies)
 	}
@@ -138,13 +138,45 @@ func TestLivenessAndHAMi(t *testing.T) {
 	s := newStand(t, config.Schedulers{Volcano: true, HAMi: true}, config.DefaultLivenessAnnotation, nil)
 	<-s.rounds
 	now := s.annotations(t)
-	hami, _ := register.HAMi(cards())
+	hami, _ := register.HAMi(cards()[:1]) // the MIG card is Volcano's alone
 	for key, value := range map[string]string{register.VolcanoAnnotation: register.Volcano(cards()), register.HAMiAnnotation: hami,
-		register.HandshakeAnnotation: "Reported_2026.01.02 02:04:05", config.DefaultLivenessAnnotation: "2026-01-02T02:04:05Z"} {
+		register.HandshakeAnnotation: "Reported_2026.01.02 02:04:05", register.VolcanoHandshakeAnnotation: "Reported_2026.01.02 02:04:05",
+		config.DefaultLivenessAnnotation: "2026-01-02T02:04:05Z"} {
 		if now[key] != value {
 			t.Errorf("%s: %s, expected %s", key, now[key], value)
 		}
 	}
+	s.end()
+	if err := s.writer.Withdraw(context.Background()); err != nil || len(s.annotations(t)) != 0 {
+		t.Errorf("withdrawn: %v %v", err, s.annotations(t))
+	}
+}
+
+// Volcano 1.14 and HAMi write over the handshake, and take the cards away if it is not written again. It goes with the registration.
+func TestHandshakesAreAnsweredAndWithdrawn(t *testing.T) {
+	s := newStand(t, config.Schedulers{Volcano: true, HAMi: true}, "", nil)
+	<-s.rounds
+	request := func() {
+		node, err := s.client.CoreV1().Nodes().Get(context.Background(), "n", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{register.VolcanoHandshakeAnnotation, register.HandshakeAnnotation} {
+			node.Annotations[key] = "Requesting_2026.01.02 03:04:05"
+		}
+		if _, err := s.client.CoreV1().Nodes().Update(context.Background(), node, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	request()
+	s.writer.Kick()
+	<-s.rounds
+	for _, key := range []string{register.VolcanoHandshakeAnnotation, register.HandshakeAnnotation} {
+		if now := s.annotations(t)[key]; now != "Reported_2026.01.02 02:04:05" {
+			t.Errorf("%s after a request: %q", key, now)
+		}
+	}
+	request()
 	s.end()
 	if err := s.writer.Withdraw(context.Background()); err != nil || len(s.annotations(t)) != 0 {
 		t.Errorf("withdrawn: %v %v", err, s.annotations(t))

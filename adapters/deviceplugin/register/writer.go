@@ -95,24 +95,28 @@ func (w *Writer) Run(ctx context.Context) {
 // texts are the annotations as they should be; nil: there should be none.
 func (w *Writer) texts() (map[string]*string, error) {
 	texts, cards := map[string]*string{}, w.options.Cards()
-	put := func(key, value string) {
+	putFor := func(cards []Card, key, value string) {
 		if len(cards) == 0 {
 			texts[key] = nil
 		} else {
 			texts[key] = &value
 		}
 	}
+	put := func(key, value string) { putFor(cards, key, value) }
+	now := w.options.Now()
+	handshake := "Reported_" + now.UTC().Format("2006.01.02 15:04:05")
 	if w.options.Schedulers.Volcano {
 		put(VolcanoAnnotation, Volcano(cards))
+		put(VolcanoHandshakeAnnotation, handshake)
 	}
-	now := w.options.Now()
 	if w.options.Schedulers.HAMi {
-		text, err := HAMi(cards)
+		ofHAMi := forHAMi(cards, !w.options.Schedulers.Volcano)
+		text, err := HAMi(ofHAMi)
 		if err != nil {
 			return nil, err
 		}
-		put(HAMiAnnotation, text)
-		put(HandshakeAnnotation, "Reported_"+now.UTC().Format("2006.01.02 15:04:05"))
+		putFor(ofHAMi, HAMiAnnotation, text)
+		putFor(ofHAMi, HandshakeAnnotation, handshake)
 	}
 	if w.options.Liveness != "" {
 		put(w.options.Liveness, now.UTC().Format(time.RFC3339))
@@ -188,5 +192,11 @@ func (w *Writer) Withdraw(ctx context.Context) error {
 		}
 	}
 	w.mutex.Unlock()
+	for registration, handshake := range handshakes {
+		_, isWithdrawn := changes[registration]
+		if _, has := node.Annotations[handshake]; has && isWithdrawn {
+			changes[handshake] = nil
+		}
+	}
 	return w.patch(ctx, changes)
 }

@@ -89,7 +89,9 @@ func (a *API) Close() {
 }
 
 // Config is how to reach the stub, without a limit on the rate of requests.
-func (a *API) Config() *rest.Config { return &rest.Config{Host: a.server.URL, QPS: -1} }
+func (a *API) Config() *rest.Config { return configOf(a.server.URL) }
+
+func configOf(url string) *rest.Config { return &rest.Config{Host: url, QPS: -1} }
 
 // Client is a clientset for the stub.
 func (a *API) Client() kubernetes.Interface { return kubernetes.NewForConfigOrDie(a.Config()) }
@@ -152,7 +154,7 @@ func get[T any](a *API, apiVersion, kind, namespace, name string) *T {
 		return nil
 	}
 	result := new(T)
-	toTyped(match, result)
+	toTyped(match.json(), result)
 	return result
 }
 
@@ -162,18 +164,14 @@ func list[T any](a *API, apiVersion, kind string) []T {
 	objects, _ := a.store.list(of, everything)
 	result := make([]T, len(objects))
 	for i := range objects {
-		toTyped(objects[i], &result[i])
+		toTyped(jsonOf(objects[i]), &result[i])
 	}
 	return result
 }
 
-func toTyped(from object, to any) {
-	text, err := json.Marshal(from)
-	if err == nil {
-		err = json.Unmarshal(text, to)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("%s: %v", from.key(), err))
+func toTyped(text []byte, to any) {
+	if err := json.Unmarshal(text, to); err != nil {
+		panic(fmt.Sprintf("%s: %v", text, err))
 	}
 }
 
@@ -233,14 +231,14 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		hook(request)
 	}
 	if of == nil {
-		a.answer(w, request, http.StatusNotFound, failure(http.StatusNotFound, "NotFound", "the stub does not serve "+r.URL.Path))
+		a.answer(w, r, request, http.StatusNotFound, failure(http.StatusNotFound, "NotFound", "the stub does not serve "+r.URL.Path))
 	} else if code := a.fault(request); code != 0 {
-		a.answer(w, request, code, failure(code, reasonOf(code), "injected fault"))
+		a.answer(w, r, request, code, failure(code, reasonOf(code), "injected fault"))
 	} else if request.Verb == "WATCH" {
 		a.watch(w, r, of, request)
 	} else {
 		code, content := a.serve(of, request, r)
-		a.answer(w, request, code, content)
+		a.answer(w, r, request, code, content)
 	}
 }
 
@@ -280,17 +278,24 @@ func parse(r *http.Request) (*resource, Request) {
 	return nil, request
 }
 
-// answer writes one answer and notes the request. It notes it first, so that who has the answer sees it in the log.
-func (a *API) answer(w http.ResponseWriter, request Request, code int, content any) {
+// answer writes one answer and notes the request. It notes it first, so that who has the answer sees it in the log. Refusals are JSON
+// always.
+func (a *API) answer(w http.ResponseWriter, r *http.Request, request Request, code int, content any) {
 	request.Code = code
 	a.mu.Lock()
 	a.requests = append(a.requests, request)
 	a.mu.Unlock()
-	text, err := json.Marshal(content)
-	if err != nil {
-		panic(err)
+	var text []byte
+	contentType := jsonType
+	switch single, isObject := content.(*encoded); {
+	case isObject && takesProtobuf(r):
+		text, contentType = single.protobuf(), protobufType
+	case isObject:
+		text = single.json()
+	default:
+		text = jsonOf(content)
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(code)
 	_, _ = w.Write(text)
 }
@@ -328,22 +333,22 @@ func reasonOf(code int) string {
 func (a *API) watch(w http.ResponseWriter, r *http.Request, of *resource, request Request) {
 	query := r.URL.Query()
 	if query.Get("sendInitialEvents") != "" {
-		a.answer(w, request, http.StatusUnprocessableEntity, failure(http.StatusUnprocessableEntity, "Invalid", "sendInitialEvents is not served here"))
+		a.answer(w, r, request, http.StatusUnprocessableEntity, failure(http.StatusUnprocessableEntity, "Invalid", "sendInitialEvents is not served here"))
 		return
 	}
 	wanted, err := newSelection(of, request.Namespace, request.Selector, query.Get("labelSelector"))
 	if err != nil {
-		a.answer(w, request, http.StatusBadRequest, failure(http.StatusBadRequest, "BadRequest", err.Error()))
+		a.answer(w, r, request, http.StatusBadRequest, failure(http.StatusBadRequest, "BadRequest", err.Error()))
 		return
 	}
 	request.Code = http.StatusOK
 	a.mu.Lock()
 	a.requests = append(a.requests, request)
 	a.mu.Unlock()
-	w.Header().Set("Content-Type", "application/json")
+	out := eventWriter{w, takesProtobuf(r)}
+	w.Header().Set("Content-Type", out.contentType())
 	w.WriteHeader(http.StatusOK)
 	flusher, _ := w.(http.Flusher)
-	encoder := json.NewEncoder(w)
 	version := object{"metadata": map[string]any{"resourceVersion": query.Get("resourceVersion")}}.version()
 	var over <-chan time.Time
 	if limit, err := time.ParseDuration(query.Get("timeoutSeconds") + "s"); err == nil {
@@ -352,10 +357,14 @@ func (a *API) watch(w http.ResponseWriter, r *http.Request, of *resource, reques
 		over = timer.C
 	}
 	for {
-		changes, upTo, more := a.store.since(of, wanted, version)
+		events, upTo, more, err := a.store.since(of, wanted, version)
+		if err != nil {
+			_ = out.writeError(failure(http.StatusGone, "Expired", err.Error()))
+			return
+		}
 		version = upTo
-		for _, news := range changes {
-			if encoder.Encode(news) != nil {
+		for _, news := range events {
+			if out.write(news) != nil {
 				return
 			}
 		}

@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"context"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -9,7 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -119,10 +122,18 @@ func TestFaultsAreCounted(t *testing.T) {
 }
 
 func TestInformersFollow(t *testing.T) {
+	for _, contentType := range []string{protobufType, jsonType} {
+		t.Run(contentType, func(t *testing.T) { informersFollow(t, contentType) })
+	}
+}
+
+func informersFollow(t *testing.T, contentType string) {
 	api, ctx := started(t)
 	api.Put(pod("a", "1", "node-a"))
 	news := make(chan string, 10)
-	factory := informers.NewSharedInformerFactory(api.Client(), 0)
+	settings := api.Config()
+	settings.ContentType, settings.AcceptContentTypes = contentType, contentType
+	factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(settings), 0)
 	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { news <- "add " + o.(*corev1.Pod).Name },
 		UpdateFunc: func(_, o any) { news <- "update " + o.(*corev1.Pod).Annotations["x"] },
@@ -151,6 +162,39 @@ func TestInformersFollow(t *testing.T) {
 	expect("update 5")
 	api.Delete(changed)
 	expect("delete")
+}
+
+func TestAWatchBeginsWithWhatIsThereOrIsTooOld(t *testing.T) {
+	api, ctx := started(t)
+	for range 2*historyMax + 1 {
+		api.Put(pod("a", "1", "node-a"))
+	}
+	first := func(version string) watch.Event {
+		t.Helper()
+		events, err := api.Client().CoreV1().Pods("a").Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer events.Stop()
+		return <-events.ResultChan()
+	}
+	if event := first(""); event.Type != watch.Added {
+		t.Errorf("without a version: %v, expected the pod that is there", event)
+	}
+	if event := first("2"); event.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(event.Object)) {
+		t.Errorf("version 2: %v, expected that it is too old", event)
+	}
+	before := api.Pod("a", "1").ResourceVersion
+	api.Put(pod("a", "1", "node-a"))
+	if event := first(before); event.Type != watch.Modified {
+		t.Errorf("version %s: %v, expected the change after it", before, event)
+	}
+}
+
+func TestAStubAloneThatDoesNotStart(t *testing.T) {
+	if _, err := StartAlone(exec.Command("true")); err == nil {
+		t.Error("a program that is no stub is no error")
+	}
 }
 
 func TestEventsAndLeasesAreCreated(t *testing.T) {

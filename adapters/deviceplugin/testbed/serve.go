@@ -21,10 +21,10 @@ func (a *API) serve(of *resource, request Request, r *http.Request) (int, any) {
 			return http.StatusBadRequest, failure(http.StatusBadRequest, "BadRequest", err.Error())
 		}
 		objects, version := a.store.list(of, wanted)
-		return http.StatusOK, map[string]any{
+		return http.StatusOK, encode(of.newList, object{
 			"kind": of.kind + "List", "apiVersion": of.apiVersion,
 			"metadata": map[string]any{"resourceVersion": strconv.FormatUint(version, 10)}, "items": objects,
-		}
+		})
 	case http.MethodGet:
 		match, ok := a.store.get(of, key)
 		if !ok {

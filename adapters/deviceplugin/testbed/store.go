@@ -2,7 +2,9 @@ package testbed
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"sync"
@@ -40,53 +42,75 @@ func (o object) version() uint64 {
 }
 
 // clone is a copy that shares nothing with o.
-func (o object) clone() object {
-	text, err := json.Marshal(o)
-	if err != nil {
-		panic(fmt.Sprintf("an object that came from JSON cannot be written as JSON: %v", err))
+func (o object) clone() object { return object(copyOf(map[string]any(o)).(map[string]any)) }
+
+// copyOf copies what came from JSON.
+func copyOf(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		result := make(map[string]any, len(value))
+		for key, part := range value {
+			result[key] = copyOf(part)
+		}
+		return result
+	case []any:
+		result := make([]any, len(value))
+		for i, part := range value {
+			result[i] = copyOf(part)
+		}
+		return result
 	}
-	var result object
-	if err := json.Unmarshal(text, &result); err != nil {
-		panic(fmt.Sprintf("our own JSON cannot be read: %v", err))
-	}
-	return result
+	return value
 }
 
-// change is one event of a watch.
+// change is what happened to one object.
 type change struct {
-	Type    string `json:"type"`
-	Object  object `json:"object"`
-	before  object // what was there, for field selectors
+	before  object // nil: it was not there
+	after   object // nil: it has gone
 	version uint64 // of the store after it
+	last    *encoded
 }
+
+// event is one event of a watch.
+type event struct {
+	kind   string // ADDED, MODIFIED or DELETED
+	object *encoded
+}
+
+// historyMax is how many changes of a resource are remembered at least. A watch that begins before them has to list again.
+const historyMax = 1000
 
 // store holds the objects of all resources with one count of versions.
 type store struct {
 	mu      sync.Mutex
 	version uint64
 	objects map[*resource]map[string]object
+	encoded map[*resource]map[string]*encoded // the same objects
 	history map[*resource][]change
-	news    chan struct{} // closed and replaced at each change
+	dropped map[*resource]uint64 // the version of the newest change that is not remembered any more
+	news    chan struct{}        // closed and replaced at each change
 }
 
 func newStore() *store {
 	return &store{
 		version: 1,
 		objects: map[*resource]map[string]object{},
+		encoded: map[*resource]map[string]*encoded{},
 		history: map[*resource][]change{},
+		dropped: map[*resource]uint64{},
 		news:    make(chan struct{}),
 	}
 }
 
-func (s *store) get(of *resource, key string) (object, bool) {
+func (s *store) get(of *resource, key string) (*encoded, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	result, ok := s.objects[of][key]
+	result, ok := s.encoded[of][key]
 	return result, ok
 }
 
 // put writes an object under the lock. It gives it a version and, if it is new, a uid.
-func (s *store) put(of *resource, written object) object {
+func (s *store) put(of *resource, written object) *encoded {
 	s.version++
 	written = written.clone()
 	written["apiVersion"], written["kind"] = of.apiVersion, of.kind
@@ -96,43 +120,53 @@ func (s *store) put(of *resource, written object) object {
 		metadata["uid"] = fmt.Sprintf("00000000-0000-4000-8000-%012d", s.version)
 	}
 	if s.objects[of] == nil {
-		s.objects[of] = map[string]object{}
+		s.objects[of], s.encoded[of] = map[string]object{}, map[string]*encoded{}
 	}
 	key := written.key()
 	before := s.objects[of][key]
-	s.objects[of][key] = written
-	kind := "ADDED"
-	if before != nil {
-		kind = "MODIFIED"
-	}
-	s.tell(of, change{kind, written, before, s.version})
-	return written
+	result := encode(of.newObject, written)
+	s.objects[of][key], s.encoded[of][key] = written, result
+	s.tell(of, change{before, written, s.version, result})
+	return result
 }
 
 func (s *store) tell(of *resource, news change) {
-	s.history[of] = append(s.history[of], news)
+	history := append(s.history[of], news)
+	if len(history) >= 2*historyMax {
+		kept := len(history) - historyMax
+		s.dropped[of] = history[kept-1].version
+		history = slices.Clone(history[kept:])
+	}
+	s.history[of] = history
 	close(s.news)
 	s.news = make(chan struct{})
 }
 
 // remove takes an object away under the lock.
-func (s *store) remove(of *resource, key string) (object, bool) {
+func (s *store) remove(of *resource, key string) (*encoded, bool) {
 	removed, ok := s.objects[of][key]
 	if !ok {
 		return nil, false
 	}
+	result := s.encoded[of][key]
 	delete(s.objects[of], key)
+	delete(s.encoded[of], key)
 	s.version++
 	last := removed.clone()
 	last.metadata()["resourceVersion"] = strconv.FormatUint(s.version, 10)
-	s.tell(of, change{"DELETED", last, removed, s.version})
-	return removed, true
+	s.tell(of, change{removed, nil, s.version, encode(of.newObject, last)})
+	return result, true
 }
 
 // list is what a selection has, by namespace and name, and the version of the list.
 func (s *store) list(of *resource, wanted selection) ([]object, uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.selected(of, wanted), s.version
+}
+
+// selected is list under the lock.
+func (s *store) selected(of *resource, wanted selection) []object {
 	result := []object{}
 	for _, candidate := range s.objects[of] {
 		if wanted.has(candidate) {
@@ -146,30 +180,42 @@ func (s *store) list(of *resource, wanted selection) ([]object, uint64) {
 		}
 		return a.text("metadata", "name") < b.text("metadata", "name")
 	})
-	return result, s.version
+	return result
 }
 
+// errExpired is why a watch ends that begins before all remembered changes.
+var errExpired = errors.New("too old resource version")
+
 // since are the changes of a selection after a version, as a watch with that selection sees them, the version up to which they go,
-// and a channel that is closed when there are more.
-func (s *store) since(of *resource, wanted selection, version uint64) ([]change, uint64, <-chan struct{}) {
+// and a channel that is closed when there are more. Version 0 is none: all that is there now is new.
+func (s *store) since(of *resource, wanted selection, version uint64) ([]event, uint64, <-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var result []change
+	var result []event
+	if version == 0 {
+		for _, present := range s.selected(of, wanted) {
+			result = append(result, event{"ADDED", s.encoded[of][present.key()]})
+		}
+		return result, s.version, s.news, nil
+	}
+	if version < s.dropped[of] {
+		return nil, s.version, s.news, errExpired
+	}
 	history := s.history[of]
 	first := sort.Search(len(history), func(i int) bool { return history[i].version > version })
 	for _, news := range history[first:] {
 		was := news.before != nil && wanted.has(news.before)
-		is := news.Type != "DELETED" && wanted.has(news.Object)
+		is := news.after != nil && wanted.has(news.after)
 		switch {
 		case was && is:
-			result = append(result, change{Type: "MODIFIED", Object: news.Object})
+			result = append(result, event{"MODIFIED", news.last})
 		case is:
-			result = append(result, change{Type: "ADDED", Object: news.Object})
+			result = append(result, event{"ADDED", news.last})
 		case was:
-			result = append(result, change{Type: "DELETED", Object: news.Object})
+			result = append(result, event{"DELETED", news.last})
 		}
 	}
-	return result, s.version, s.news
+	return result, s.version, s.news, nil
 }
 
 // selection is a namespace (empty: all), a field selector and a label selector.

@@ -9,6 +9,7 @@ import (
 
 	"vgpualloc.example/adapters/deviceplugin/ascend"
 	"vgpualloc.example/adapters/deviceplugin/ascend/fakechips"
+	"vgpualloc.example/adapters/deviceplugin/config"
 	"vgpualloc.example/adapters/deviceplugin/recordings/cases"
 )
 
@@ -26,7 +27,7 @@ func Ascend(c *cases.Case) (cases.Output, error) {
 	if err := json.Unmarshal(c.Input.NPU, &machine); err != nil {
 		return cases.Output{}, fmt.Errorf("case %s: input.npu: %w", c.ID, err)
 	}
-	r, err := newRig(&c.Input)
+	r, err := newRig(&c.Input, config.Resources{})
 	if err != nil {
 		return cases.Output{}, err
 	}
@@ -117,7 +118,7 @@ func (p *ascendPlayer) play() (cases.Output, error) {
 func (p *ascendPlayer) step(step *cases.Step) (out cases.StepOutput, err error) {
 	switch step.Op {
 	case "put_pod":
-		p.api.Put(podOf(step.Pod))
+		p.put(step.Pod)
 	case "delete_pod":
 		p.api.Delete(podOf(step.Pod))
 	case "api_faults":

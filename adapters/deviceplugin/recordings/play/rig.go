@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"vgpualloc.example/adapters/deviceplugin/config"
 	"vgpualloc.example/adapters/deviceplugin/recordings/cases"
 	"vgpualloc.example/adapters/deviceplugin/testbed"
 )
@@ -32,6 +33,7 @@ type plugin interface {
 // rig is the machine and the cluster around the plugin of one case.
 type rig struct {
 	in      *cases.Input
+	names   config.Resources
 	root    string // stands for the root of the machine
 	api     *testbed.API
 	kubelet *testbed.Kubelet
@@ -51,12 +53,13 @@ type rig struct {
 	since int // registrations at the kubelet that belong to an earlier step
 }
 
-func newRig(in *cases.Input) (*rig, error) {
+// newRig: pods ask under these names for what is assigned to them; without names for nothing.
+func newRig(in *cases.Input, names config.Resources) (*rig, error) {
 	root, err := os.MkdirTemp("", "vr")
 	if err != nil {
 		return nil, err
 	}
-	r := &rig{in: in, root: root, api: testbed.NewAPI(), news: make(chan struct{})}
+	r := &rig{in: in, names: names, root: root, api: testbed.NewAPI(), news: make(chan struct{})}
 	for _, folder := range []string{kubeletFolder, "/usr/local/vgpu", "/usr/local/hami-vnpu-core", "/tmp/vgpu", "/config", "/dev"} {
 		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
 			return nil, err
@@ -70,7 +73,7 @@ func newRig(in *cases.Input) (*rig, error) {
 	}
 	r.api.Put(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: in.NodeName, Annotations: maps.Clone(in.NodeAnnotations)}})
 	for i := range in.Pods {
-		r.api.Put(podOf(&in.Pods[i]))
+		r.put(&in.Pods[i])
 	}
 	r.api.SetFaults(in.APIFaults...)
 	r.look()
@@ -106,6 +109,9 @@ func (r *rig) write(path string, text *string) error {
 	}
 	return os.WriteFile(path, []byte(*text), 0o644)
 }
+
+// put makes a pod as a scheduler has bound it.
+func (r *rig) put(pod *cases.Pod) { r.api.Put(asking(podOf(pod), r.names)) }
 
 func podOf(from *cases.Pod) *corev1.Pod {
 	containers := func(list []cases.Container) []corev1.Container {
@@ -217,6 +223,11 @@ func (r *rig) annotations() map[string]string {
 	if node == nil {
 		return result
 	}
+	for key, value := range r.in.NodeAnnotations { // the recorded plugins leave these as they are
+		if r.isOwnKey(key) {
+			result[key] = value
+		}
+	}
 	for key, value := range node.Annotations {
 		if r.isOwnKey(key) {
 			continue
@@ -229,9 +240,9 @@ func (r *rig) annotations() map[string]string {
 	return result
 }
 
-// isOwnKey says whether an annotation of the node says when our plugin last reported, which upstream does not do.
+// isOwnKey says whether an annotation of the node says when our plugin last reported, which the recorded plugins do not do.
 func (r *rig) isOwnKey(key string) bool {
-	return key == "volcano.sh/node-vgpu-reported" || strings.HasPrefix(key, "hami.io/node-reported-")
+	return key == "volcano.sh/node-vgpu-reported" || key == "volcano.sh/node-vgpu-handshake" || strings.HasPrefix(key, "hami.io/node-reported-")
 }
 
 func (r *rig) podAnnotations() map[string]map[string]string {

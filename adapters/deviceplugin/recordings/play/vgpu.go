@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,7 +44,7 @@ type place struct {
 
 // VGPU plays a case of volcano-vgpu-device-plugin over the fake NVML at a path. A process can play one at a time.
 func VGPU(c *cases.Case, library string) (cases.Output, error) {
-	r, err := newRig(&c.Input)
+	r, err := newRig(&c.Input, resourcesOf(&c.Input))
 	if err != nil {
 		return cases.Output{}, err
 	}
@@ -147,6 +148,12 @@ func (p *vgpuPlayer) start() error {
 			return p.in.Getenv(name, byDefault)
 		},
 		Root: p.root, Client: p.api.Client(),
+		AskMPS: func(context.Context, string) error {
+			if p.fails("mps") {
+				return errors.New("the case has it fail")
+			}
+			return nil
+		},
 		Open: func(_ context.Context, _ config.Flags) (hardware.Library, error) {
 			library, err := nvidia.New(nvidia.Options{Path: p.library})
 			if err != nil {
@@ -301,7 +308,7 @@ func (p *vgpuPlayer) step(index int) (out cases.StepOutput, err error) {
 	step := &p.in.Steps[index]
 	switch step.Op {
 	case "put_pod":
-		p.api.Put(podOf(step.Pod))
+		p.put(step.Pod)
 		time.Sleep(10 * time.Millisecond) // the plugin follows pods
 	case "delete_pod":
 		p.api.Delete(podOf(step.Pod))

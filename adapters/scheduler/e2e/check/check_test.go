@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +106,9 @@ func TestWhatIsFound(t *testing.T) {
 		{"whole card of gpushare", clusterOf(objects.Gpushare("n", 2), shared("a", "0,1", "volcano.sh/gpu-number", 2), shared("b", "1", "volcano.sh/gpu-memory", 9000)), []string{NotShared}},
 		{"HAMi", clusterOf(objects.HAMi("n", 1), bound("a", "n", objects.Limits{"nvidia.com/gpu": 1, "nvidia.com/gpumem": 1024}, map[string]string{
 			"hami.io/vgpu-devices-allocated": "GPU-n-0,NVIDIA,1024,0:;", "hami.io/vgpu-node": "n"})), nil},
+		{"MIG of HAMi", clusterOf(hamiMIG(), hamiMIGPod("a", 4, 4, 18000), hamiMIGPod("b", 0, 4, 18000)), nil},
+		{"MIG of HAMi that overlaps", clusterOf(hamiMIG(), hamiMIGPod("a", 4, 4, 18000), hamiMIGPod("b", 6, 2, 18000)), []string{InstanceTwice}},
+		{"MIG of HAMi that is too small", clusterOf(hamiMIG(), hamiMIGPod("a", 4, 4, 20000)), []string{AmountDiffers}},
 	}
 	for _, each := range cases {
 		t.Run(each.name, func(t *testing.T) {
@@ -161,4 +165,20 @@ func TestPlacementsWithoutGroups(t *testing.T) {
 	if len(report.Violations) != 1 || report.Violations[0].Rule != InstanceTwice {
 		t.Errorf("overlapping instances: %v, expected %s", report.Violations, InstanceTwice)
 	}
+}
+
+func hamiMIG() objects.NodeWithExtras {
+	node := objects.HAMi("n", 1)
+	node.Node.Annotations["hami.io/node-nvidia-register"] = strings.Replace(node.Node.Annotations["hami.io/node-nvidia-register"], "hami-core", "mig", 1)
+	return node
+}
+
+// hamiMIGPod has a MIG device of 19968 MiB in its second container; the first asks for nothing.
+func hamiMIGPod(name string, start, size, memory int) *corev1.Pod {
+	pod := bound(name, "n", objects.Limits{"nvidia.com/gpu": 1, "nvidia.com/gpumem": memory}, map[string]string{"hami.io/vgpu-node": "n",
+		"hami.io/vgpu-devices-allocated": ";GPU-n-0,NVIDIA,19968,43:;",
+		"hami.io/vgpu-mig-allocations": fmt.Sprintf(`[{"containerIndex":1,"deviceIndex":0,"gpuUUID":"GPU-n-0","profile":"3g.20gb","placement":{"start":%d,"size":%d}}]`,
+			start, size)})
+	pod.Spec.Containers = append([]corev1.Container{{Name: "none"}}, pod.Spec.Containers...)
+	return pod
 }

@@ -60,24 +60,6 @@ var gpushare = dialect{
 	figure: func(node, device string) string { return node + "/" + device },
 }
 
-// hami is HAMi's own spelling for NVIDIA cards in mode hami-core.
-var hami = dialect{
-	name: "hami", annotation: "hami.io/vgpu-devices-allocated", nodeAnnotation: "hami.io/vgpu-node",
-	wishes: ofContainers(func(limits corev1.ResourceList) *wish {
-		// Whole cards without HAMi's other words may also be those of NVIDIA's plugin, which writes no annotation.
-		if amount(limits, "nvidia.com/gpu") == 0 || !named(limits, "nvidia.com/gpumem") {
-			return nil
-		}
-		return &wish{amount(limits, "nvidia.com/gpu"), map[string]int{
-			"memory": amount(limits, "nvidia.com/gpumem"), "cores": amount(limits, "nvidia.com/gpucores")}}
-	}),
-	devices: registeredList("hami.io/node-nvidia-register", func(entry registeredCard) map[string]int {
-		return map[string]int{"memory": entry.Memory, "cores": entry.Cores, "slots": entry.Count}
-	}),
-	uses:    cardParts("hami.io/vgpu-devices-allocated"),
-	sharing: fullCores,
-}
-
 // ascend is the Ascend cards of the configured kinds in HAMi's template mode. A container gets the smallest template that
 // has the memory, or the whole card.
 func ascend(config deviceConfig) dialect {

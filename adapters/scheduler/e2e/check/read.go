@@ -48,6 +48,7 @@ func cardsOrMemory(limits corev1.ResourceList, number, memory string) (devices i
 // An entry of a list in JSON, by which a node registers its cards.
 type registeredCard struct {
 	ID        string `json:"id"`
+	Mode      string `json:"mode"`
 	Count     int    `json:"count"`
 	Memory    int    `json:"devmem"`
 	CCEMemory int    `json:"memory"`
@@ -67,7 +68,7 @@ func registeredList(annotation string, has func(registeredCard) map[string]int) 
 		}
 		var result []device
 		for _, entry := range list {
-			result = append(result, device{id: entry.ID, sick: !entry.Health, has: has(entry)})
+			result = append(result, device{id: entry.ID, sick: !entry.Health, has: has(entry), mode: entry.Mode})
 		}
 		return result, nil
 	}

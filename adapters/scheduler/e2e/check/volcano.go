@@ -38,7 +38,7 @@ func volcano(config deviceConfig) dialect {
 			case card.groups != nil:
 				return instances(card, uses)
 			case card.mode == "mig":
-				return placements(uses)
+				return overlaps(uses, placement)
 			case card.mode == "mps":
 				return nil
 			}
@@ -218,12 +218,13 @@ func placement(part string) (from, to int, err error) {
 	return from, from + units, nil
 }
 
-func placements(uses []use) []Violation {
+// overlaps checks the parts of a MIG card that is cut at places.
+func overlaps(uses []use, placeOf func(part string) (from, to int, err error)) []Violation {
 	var result []Violation
 	for i, one := range uses {
-		from, to, err := placement(one.part)
+		from, to, err := placeOf(one.part)
 		for _, other := range uses[:i] {
-			otherFrom, otherTo, otherErr := placement(other.part)
+			otherFrom, otherTo, otherErr := placeOf(other.part)
 			if err == nil && otherErr == nil && from < otherTo && otherFrom < to {
 				result = append(result, Violation{Rule: InstanceTwice, Pods: keys([]use{other, one}),
 					Text: fmt.Sprintf("instances %s and %s overlap", other.part, one.part)})

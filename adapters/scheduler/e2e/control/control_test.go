@@ -88,3 +88,29 @@ func TestAConfigurationThatNamesNoExtender(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestSchedulersAreExchangedOnlyWhileNoneRuns(t *testing.T) {
+	dir := t.TempDir()
+	plane := &Plane{
+		Scheduler: &Process{Name: "ours", Path: "/bin/sleep", Args: []string{"60"}, Dir: dir},
+		other:     &Process{Name: "stock", Path: "/bin/sleep", Args: []string{"61"}, Env: []string{"A=b"}, Dir: dir},
+	}
+	scheduler := plane.Scheduler
+	if err := scheduler.Start(); err != nil {
+		t.Fatal(err)
+	}
+	err := plane.Exchange()
+	scheduler.Kill()
+	if err == nil || !strings.Contains(err.Error(), "ours runs, with pid") {
+		t.Errorf("exchanged while it runs: %v", err)
+	}
+	for _, name := range []string{"stock", "ours"} {
+		if err := plane.Exchange(); err != nil {
+			t.Fatal(err)
+		}
+		isStock := name == "stock"
+		if plane.Scheduler != scheduler || scheduler.Name != name || (scheduler.Args[0] == "61") != isStock || (len(scheduler.Env) == 1) != isStock {
+			t.Errorf("%s %v %v, expected those of %s", scheduler.Name, scheduler.Args, scheduler.Env, name)
+		}
+	}
+}

@@ -66,8 +66,14 @@ func (plane *Plane) addUser(name string, groups ...string) (token, kubeconfig st
 	if _, err := fmt.Fprintln(tokens, strings.Join(append([]string{token, name, name}, groups...), ",")); err != nil {
 		return "", "", err
 	}
-	kubeconfig = filepath.Join(plane.options.Dir, strings.ReplaceAll(name, ":", "-")+".kubeconfig")
-	return token, kubeconfig, os.WriteFile(kubeconfig, fmt.Appendf(nil, `apiVersion: v1
+	kubeconfig, err = plane.WriteKubeconfig(name, token)
+	return token, kubeconfig, err
+}
+
+// WriteKubeconfig writes what a client needs that has this token, and returns the path.
+func (plane *Plane) WriteKubeconfig(name, token string) (string, error) {
+	path := filepath.Join(plane.options.Dir, strings.ReplaceAll(name, ":", "-")+".kubeconfig")
+	return path, os.WriteFile(path, fmt.Appendf(nil, `apiVersion: v1
 kind: Config
 clusters: [{name: e2e, cluster: {server: %q, insecure-skip-tls-verify: true}}]
 users: [{name: e2e, user: {token: %q}}]

@@ -16,8 +16,8 @@ const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
 // EnterCommand is the subcommand of this program that enterCluster starts the scheduler through.
 const EnterCommand = "in-cluster"
 
-// enterCluster has the scheduler started by this same program, which first shows it the files of a service account.
-func (plane *Plane) enterCluster() error {
+// enterCluster has a scheduler started by this same program, which first shows it the files of a service account.
+func (plane *Plane) enterCluster(scheduler *Process) error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("in-cluster: user id %d, expected 0: files are shown to the scheduler by a mount", os.Geteuid())
 	}
@@ -25,7 +25,6 @@ func (plane *Plane) enterCluster() error {
 	if err != nil {
 		return err
 	}
-	scheduler := plane.Scheduler
 	scheduler.Args = append([]string{EnterCommand, plane.options.Dir, scheduler.Path}, scheduler.Args...)
 	scheduler.Path = self
 	scheduler.Env = append(os.Environ(), "KUBERNETES_SERVICE_HOST=127.0.0.1",

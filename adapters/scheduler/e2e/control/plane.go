@@ -36,6 +36,12 @@ type Options struct {
 	// InCluster lets the scheduler see the files and variables of a pod with a service account, which upstream's
 	// deviceshare needs to read its device configuration. It takes root.
 	InCluster bool
+	// Audited is a user of whose requests Plane.Requests tells. Empty: nobody.
+	Audited string
+	// Stock is Volcano's own scheduler, which may take the place of Scheduler (Plane.Exchange), with its configuration. It is in a
+	// cluster as by InCluster. Empty: there is none.
+	Stock     string
+	StockConf string
 }
 
 // tokensFile has a line for each user, the first that of who may do everything.
@@ -45,6 +51,7 @@ const tokensFile = "tokens.csv"
 type Plane struct {
 	Etcd, APIServer, Scheduler *Process
 	Extender                   *Process // of a kube-scheduler; nil with Volcano
+	other                      *Process // that may take the scheduler's place; nil: none
 
 	options       Options
 	token         string
@@ -96,23 +103,49 @@ func New(options Options) (*Plane, error) {
 		"--max-requests-inflight=0", "--max-mutating-requests-inflight=0", "--enable-priority-and-fairness=false",
 		"--event-ttl=30m", "--profiling=false",
 	}}
+	if err := plane.prepareAudit(); err != nil {
+		return nil, err
+	}
 	if options.Extender != "" {
 		return plane, plane.prepareKubeScheduler()
 	}
-	plane.Scheduler = &Process{Name: "scheduler", Path: options.Scheduler, Dir: options.Dir, Args: append([]string{
-		"--kubeconfig=" + plane.kubeconfig, "--scheduler-conf=" + options.SchedulerConf, "--leader-elect=false",
+	return plane, plane.prepareVolcano()
+}
+
+// volcano is a scheduler with the flags of vc-scheduler.
+func (plane *Plane) volcano(name, program, config string) *Process {
+	options := plane.options
+	return &Process{Name: name, Path: program, Dir: options.Dir, Args: append([]string{
+		"--kubeconfig=" + plane.kubeconfig, "--scheduler-conf=" + config, "--leader-elect=false",
 		"--schedule-period=" + options.Period.String(), "--enable-metrics=true", "--enable-pprof=true",
 		"--listen-address=127.0.0.1:" + strconv.Itoa(plane.schedulerPort), "--enable-healthz=false", "--cache-dumper=false",
 		// All nodes are looked at, or two schedulers could not be compared.
 		"--percentage-nodes-to-find=100", "--kube-api-qps=5000", "--kube-api-burst=5000",
 		"--v=" + strconv.Itoa(options.Verbosity),
 	}, options.SchedulerArgs...)}
+}
+
+// prepareVolcano makes the scheduler a Volcano, and another one that may take its place.
+func (plane *Plane) prepareVolcano() error {
+	options := plane.options
+	plane.Scheduler = plane.volcano("scheduler", options.Scheduler, options.SchedulerConf)
 	if options.InCluster {
-		if err := plane.enterCluster(); err != nil {
-			return nil, err
-		}
+		return plane.enterCluster(plane.Scheduler)
 	}
-	return plane, nil
+	if options.Stock == "" {
+		return nil
+	}
+	plane.other = plane.volcano("stock-scheduler", options.Stock, options.StockConf)
+	return plane.enterCluster(plane.other)
+}
+
+// Exchange puts the other scheduler into the place of the one that is there, which must have been stopped. Neither is started.
+func (plane *Plane) Exchange() error {
+	if pid := plane.Scheduler.Pid(); pid != 0 {
+		return fmt.Errorf("%s runs, with pid %d: two schedulers at once would give the same device twice", plane.Scheduler.Name, pid)
+	}
+	plane.Scheduler.exchange(plane.other)
+	return nil
 }
 
 // Config is what a client needs. Requests are not held back on the client's side.

@@ -102,6 +102,16 @@ func (process *Process) Pid() int {
 	return process.command.Process.Pid
 }
 
+// exchange makes each of two processes, neither of which runs, start what the other one has started so far, with its name and log.
+func (process *Process) exchange(other *Process) {
+	process.mutex.Lock()
+	defer process.mutex.Unlock()
+	process.Name, other.Name = other.Name, process.Name
+	process.Path, other.Path = other.Path, process.Path
+	process.Args, other.Args = other.Args, process.Args
+	process.Env, other.Env = other.Env, process.Env
+}
+
 // Past is what the lives that have ended used: CPU together, memory at most.
 func (process *Process) Past() (cpuSeconds, peakMiB float64) {
 	process.mutex.Lock()

@@ -1,3 +1,5 @@
+//go:build tier2
+
 package devicemanager
 
 import (

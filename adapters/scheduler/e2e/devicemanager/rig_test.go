@@ -1,8 +1,11 @@
+//go:build tier2
+
 package devicemanager
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -25,6 +28,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 
 	"vgpualloc.example/adapters/deviceplugin/hardware/fake"
+	"vgpualloc.example/adapters/deviceplugin/mps"
 	"vgpualloc.example/adapters/deviceplugin/testbed"
 	"vgpualloc.example/adapters/scheduler/e2e/objects"
 )
@@ -102,6 +106,7 @@ func newRig(t *testing.T, modes ...string) *rig {
 	if err := os.RemoveAll(checkpointFile); err != nil { // of the rig before
 		t.Fatal(err)
 	}
+	r.startDaemon()
 	r.startManager()
 	r.startPlugin(library)
 	return r
@@ -135,11 +140,21 @@ func (r *rig) startManager() {
 	r.Cleanup(func() { _ = manager.Stop() })
 }
 
+// startDaemon has a control daemon of MPS answer.
+func (r *rig) startDaemon() {
+	r.Helper()
+	program := filepath.Join(r.folder, mps.Program)
+	if err := errors.Join(os.MkdirAll(mps.PipeFolder(filepath.Join(r.folder, "mps"), number), 0o755),
+		os.WriteFile(program, []byte("#!/bin/sh\necho 100.0\n"), 0o755)); err != nil {
+		r.Fatal(err)
+	}
+}
+
 func (r *rig) startPlugin(library string) {
 	r.Helper()
 	r.plugin = exec.Command(os.Getenv(pluginVariable), "--kubeconfig="+filepath.Join(r.folder, "kubeconfig"), "--metrics-listen=",
-		"--node-config-file="+filepath.Join(r.folder, "config.json"), "--hook-path="+filepath.Join(r.folder, "vgpu"), "--node-name="+nodeName)
-	r.plugin.Env = append(os.Environ(), fake.Variable+"="+r.machine.Path(), "NVML_LIBRARY="+library)
+		"--node-config-file="+filepath.Join(r.folder, "config.json"), "--hook-path="+filepath.Join(r.folder, "vgpu"), "--node-name="+nodeName, "--mps-root="+filepath.Join(r.folder, "mps"))
+	r.plugin.Env = append(os.Environ(), "PATH="+r.folder+":"+os.Getenv("PATH"), fake.Variable+"="+r.machine.Path(), "NVML_LIBRARY="+library)
 	r.plugin.Stdout, r.plugin.Stderr = r.log, r.log
 	r.plugin.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := r.plugin.Start(); err != nil {

@@ -130,6 +130,9 @@ func (c *comparison) mig(i int, share Share, uuid string) {
 		c.wrong("device %d is %s, and the hardware holds no such MIG device", i, uuid)
 		return
 	}
+	if share.Profile != "" && int(device.Instance.Start) != share.Position {
+		c.wrong("device %d begins at memory slice %d, expected %d", i, device.Instance.Start, share.Position)
+	}
 	if device.GPU != share.Card {
 		c.wrong("device %d is %s of card %s, expected card %s", i, uuid, device.GPU, share.Card)
 	}
@@ -139,7 +142,11 @@ func (c *comparison) mig(i int, share Share, uuid string) {
 		return
 	}
 	compute, _, _ := strings.Cut(profile.Name, "g.")
-	if expected := memorySlices[compute]; device.Instance.Size != expected || !strings.HasSuffix(device.Name, "MIG "+profile.Name) {
+	expected := memorySlices[compute]
+	if share.Profile != "" {
+		expected = uint32(share.Slices)
+	}
+	if device.Instance.Size != expected || !strings.HasSuffix(device.Name, "MIG "+profile.Name) {
 		c.wrong("device %d is %q with %d memory slices, expected %s with %d", i, device.Name, device.Instance.Size, profile.Name, expected)
 	}
 	c.shows(i, device.MemoryMiB)

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,7 +13,9 @@ import (
 type Share struct {
 	Card      string
 	Group     string // of a MIG card, with a position in it: the part "group2-3"
+	Profile   string // of a MIG card in HAMi's spelling, with the memory slice that it begins at as its position
 	Position  int
+	Slices    int // of memory, in HAMi's spelling
 	MemoryMiB int
 	Cores     int
 }
@@ -22,16 +25,74 @@ func (share Share) String() string {
 	if share.Group != "" {
 		text += fmt.Sprintf("[%s-%d]", share.Group, share.Position)
 	}
+	if share.Profile != "" {
+		text += fmt.Sprintf(" %s at memory slice %d,", share.Profile, share.Position)
+	}
 	return fmt.Sprintf("%s %d MiB %d %%", text, share.MemoryMiB, share.Cores)
 }
 
-// Decision is what the scheduler wrote on a pod: for each container that asks, in their order. Memory is in units of factor MiB.
+// Decision is what the scheduler wrote on a pod, in Volcano's spelling or in HAMi's: for each container that asks, in their order.
+// Memory is in units of factor MiB.
 func Decision(pod *corev1.Pod, factor int) (map[string][]Share, error) {
-	text := pod.Annotations["volcano.sh/vgpu-ids-new"]
+	if _, isHAMi := pod.Annotations[hamiDecision]; isHAMi {
+		return ofHAMi(pod, factor)
+	}
+	text := pod.Annotations[volcanoDecision]
+	return readShares(pod, text, "volcano.sh/vgpu-number", strings.Split(strings.TrimSuffix(text, ";"), ";"), factor)
+}
+
+// DecisionText is the annotation that has it.
+func DecisionText(pod *corev1.Pod) string {
+	return pod.Annotations[hamiDecision] + pod.Annotations[volcanoDecision]
+}
+
+const (
+	volcanoDecision = "volcano.sh/vgpu-ids-new"
+	hamiDecision    = "hami.io/vgpu-devices-allocated"
+)
+
+// ofHAMi reads HAMi's spelling, which has a slot for every container, and MIG devices in an annotation of their own.
+func ofHAMi(pod *corev1.Pod, factor int) (map[string][]Share, error) {
+	text := pod.Annotations[hamiDecision]
 	slots := strings.Split(strings.TrimSuffix(text, ";"), ";")
+	if len(slots) != len(pod.Spec.Containers) {
+		return nil, fmt.Errorf("%q has %d slots, expected one for each of %d containers", text, len(slots), len(pod.Spec.Containers))
+	}
+	var asked []string
+	for i, container := range pod.Spec.Containers {
+		if _, asks := container.Resources.Limits["nvidia.com/gpu"]; asks {
+			asked = append(asked, slots[i])
+		}
+	}
+	result, err := readShares(pod, text, "nvidia.com/gpu", asked, factor)
+	if err != nil || pod.Annotations[migDecision] == "" {
+		return result, err
+	}
+	var instances []struct {
+		ContainerIndex, DeviceIndex int
+		Profile                     string
+		Placement                   struct{ Start, Size int }
+	}
+	if err := json.Unmarshal([]byte(pod.Annotations[migDecision]), &instances); err != nil {
+		return nil, fmt.Errorf("%s: %w", migDecision, err)
+	}
+	for _, instance := range instances {
+		if instance.ContainerIndex >= len(pod.Spec.Containers) || instance.DeviceIndex >= len(result[pod.Spec.Containers[instance.ContainerIndex].Name]) {
+			return nil, fmt.Errorf("%s: %+v is of no container and device of %q", migDecision, instance, text)
+		}
+		share := &result[pod.Spec.Containers[instance.ContainerIndex].Name][instance.DeviceIndex]
+		share.Profile, share.Position, share.Slices = instance.Profile, instance.Placement.Start, instance.Placement.Size
+	}
+	return result, nil
+}
+
+const migDecision = "hami.io/vgpu-mig-allocations"
+
+// readShares reads the slots of the containers that ask for a resource.
+func readShares(pod *corev1.Pod, text, resource string, slots []string, factor int) (map[string][]Share, error) {
 	result := map[string][]Share{}
 	for _, container := range pod.Spec.Containers {
-		if _, asks := container.Resources.Limits["volcano.sh/vgpu-number"]; !asks {
+		if _, asks := container.Resources.Limits[corev1.ResourceName(resource)]; !asks {
 			continue
 		}
 		if len(slots) == 0 {

@@ -127,3 +127,41 @@ func TestDecisionsThatCannotBeReadAreErrors(t *testing.T) {
 		}
 	}
 }
+
+// ofHAMiPod is a pod in HAMi's spelling of which the second of two containers asks.
+func ofHAMiPod(decision, instances string) *corev1.Pod {
+	_, pod := testNode()
+	pod.Spec.Containers = []corev1.Container{{Name: "none"}, {Name: "c1", Resources: corev1.ResourceRequirements{
+		Limits: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}}}}
+	pod.Annotations = map[string]string{"hami.io/vgpu-devices-allocated": decision, "hami.io/vgpu-mig-allocations": instances}
+	return pod
+}
+
+func TestDecisionsOfHAMi(t *testing.T) {
+	const instance = `[{"containerIndex":1,"deviceIndex":0,"gpuUUID":"GPU-m","profile":"1g.10gb","placement":{"start":2,"size":2}}]`
+	shares, err := Decision(ofHAMiPod(";GPU-m,NVIDIA,9851,15:;", instance), 1)
+	expected := Share{Card: "GPU-m", Profile: "1g.10gb", Position: 2, Slices: 2, MemoryMiB: 9851, Cores: 15}
+	if err != nil || len(shares) != 1 || len(shares["c1"]) != 1 || shares["c1"][0] != expected {
+		t.Errorf("read %v, error %v, expected %v", shares, err, expected)
+	}
+	for _, wrong := range []*corev1.Pod{ofHAMiPod("GPU-m,NVIDIA,9851,15:;", ""), ofHAMiPod(";GPU-m,NVIDIA,9851,15:;", "{"),
+		ofHAMiPod(";GPU-m,NVIDIA,9851,15:;", strings.Replace(instance, `x":0`, `x":1`, 1)), ofHAMiPod(";GPU-m,NVIDIA,9851,15:;", strings.Replace(instance, `x":1`, `x":2`, 1))} {
+		if shares, err := Decision(wrong, 1); err == nil {
+			t.Errorf("%v is read as %v, expected an error", wrong.Annotations, shares)
+		}
+	}
+	places := expectations
+	places.Profile = func(share Share) (Profile, bool) { return Profile{Name: share.Profile, MemoryMiB: 9851}, true }
+	for _, place := range []fake.Instance{{Size: 2, Start: 2}, {Size: 2, Start: 0}, {Size: 1, Start: 2}} {
+		places.Devices = map[string]MigDevice{"MIG-2": {Seen: Seen{"MIG-2", 9851, "A100 MIG 1g.10gb"}, GPU: "GPU-m", Instance: place}}
+		given, err := readGiven(said("env NVIDIA_VISIBLE_DEVICES=MIG-2", "nvidia-smi MIG-2 9851 MiB A100 MIG 1g.10gb", "cuda not limited by a library", "end"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		node, pod := testNode()
+		faults := node.Compare(pod, "c1", []Share{expected}, given, places)
+		if isRight := place.Size == 2 && place.Start == 2; isRight != (len(faults) == 0) {
+			t.Errorf("faults %q of %+v", faults, place)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"vgpualloc.example/adapters/deviceplugin/hardware/fake"
+	"vgpualloc.example/adapters/deviceplugin/mps"
 	"vgpualloc.example/adapters/scheduler/e2e/control"
 	"vgpualloc.example/adapters/scheduler/e2e/isolate"
 )
@@ -32,10 +33,12 @@ type Options struct {
 	Programs   string   // folder of the compiled programs of container/
 	NVML       string   // the fake libnvidia-ml.so.1
 	Kubeconfig string
-	Machine    fake.State
-	NodeFile   string // text of config.json of ConfigMap volcano-vgpu-node-config; empty: none
-	Labels     string // of the node: "a=b,c=d"
-	Verbosity  int
+	// PluginKubeconfig is the device plugin's, which has rights of its own.
+	PluginKubeconfig string
+	Machine          fake.State
+	NodeFile         string // text of config.json of ConfigMap volcano-vgpu-node-config; empty: none
+	Labels           string // of the node: "a=b,c=d"
+	Verbosity        int
 }
 
 // Node is one.
@@ -57,7 +60,7 @@ func New(options Options) (*Node, error) {
 			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	for _, folder := range []string{"run", "run/containerd", "tmp", "var-lib", "var-lib/kubelet/device-plugins", "var-lib/cni", "var-log", "var-lib/driver/lib", "vgpu", "kernel", "config"} {
+	for _, folder := range []string{"run", "run/containerd", "tmp", "var-lib", "var-lib/kubelet/device-plugins", "var-lib/cni", "var-log", "var-lib/driver/lib", "vgpu", "kernel", "config", "bin", mpsPipe} {
 		if err := os.MkdirAll(node.path(folder), 0o755); err != nil {
 			return nil, err
 		}
@@ -90,6 +93,12 @@ func New(options Options) (*Node, error) {
 	return node, node.preparePrograms(with)
 }
 
+// The control daemon of MPS as the device plugin sees it: the folder of its pipes, and the driver's tool, which answers for any daemon.
+const (
+	mpsPipe    = "run/nvidia/mps/volcano.sh/vgpu-number/pipe"
+	mpsControl = "#!/bin/sh\ntest -d \"$CUDA_MPS_PIPE_DIRECTORY\" && echo 100.0\n"
+)
+
 // installDriver puts there what the driver and HAMi-core's image would: the library of NVML with its machine, and libvgpu.so.
 func (node *Node) installDriver() error {
 	for target, source := range map[string]string{"var-lib/driver/lib/libnvidia-ml.so.1": node.NVML, "vgpu/libvgpu.so": filepath.Join(node.Programs, "libvgpu.so")} {
@@ -100,6 +109,9 @@ func (node *Node) installDriver() error {
 		if err := os.WriteFile(node.path(target), content, 0o755); err != nil {
 			return err
 		}
+	}
+	if err := os.WriteFile(node.path("bin/"+mps.Program), []byte(mpsControl), 0o755); err != nil {
+		return err
 	}
 	// One line without an end, as HAMi-core's image has it.
 	if err := os.WriteFile(node.path("vgpu/ld.so.preload"), []byte("/usr/local/vgpu/libvgpu.so"), 0o644); err != nil {
@@ -135,8 +147,8 @@ func (node *Node) preparePrograms(with values) error {
 		return err
 	}
 	node.Plugin, err = node.process("device-plugin",
-		[]string{"NODE_NAME=" + node.Name, "HOOK_PATH=" + node.path("vgpu"), "LD_LIBRARY_PATH=" + node.path("var-lib/driver/lib"), fake.Variable + "=" + node.Machine.Path()},
-		node.Options.Plugin, "--kubeconfig="+node.Kubeconfig, "--node-config-file="+node.path("config/config.json"),
+		[]string{"NODE_NAME=" + node.Name, "PATH=" + node.path("bin") + ":" + os.Getenv("PATH"), "HOOK_PATH=" + node.path("vgpu"), "LD_LIBRARY_PATH=" + node.path("var-lib/driver/lib"), fake.Variable + "=" + node.Machine.Path()},
+		node.Options.Plugin, "--kubeconfig="+node.PluginKubeconfig, "--node-config-file="+node.path("config/config.json"),
 		fmt.Sprintf("--metrics-listen=127.0.0.1:%d", node.metricsPort()), "--v=4")
 	return err
 }

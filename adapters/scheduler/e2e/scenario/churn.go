@@ -51,6 +51,7 @@ type mark struct {
 // plugins and the scheduler are killed. At every look what containers were given, annotations, hardware and ledger have to agree.
 func Churn(ctx context.Context, options Options) error {
 	var result *churnSummary
+	options.Factor = memoryFactor
 	err := onCluster(ctx, options, func(env *Env) {
 		summary := &churnSummary{Summary: env.summary("churn"), Submitted: map[string]int{}, Refused: map[string]int{}, Killed: map[string]int{}}
 		result = summary

@@ -50,6 +50,8 @@ type Options struct {
 	Out      string        // folder of the summary
 	Rounds   int           // of scenario churn
 	Real     *node.Options // what real nodes are made of; nil: nodes are played
+	Rights   string        // file with the device plugin's account and roles on real nodes
+	Factor   int           // MiB in a unit of memory on real nodes; the scenario sets it
 	Label    string        // of the scheduler, in the summary
 }
 
@@ -66,6 +68,7 @@ type Env struct {
 
 	kinds   []objects.Kind
 	real    []*realNode
+	rights  *pluginRights // of the device plugins on them
 	known   corelisters.PodLister
 	end     context.CancelFunc
 	workers sync.WaitGroup

@@ -28,7 +28,7 @@ type nodeStep struct {
 	Containers []observed  `json:"containers"`
 	OnNode     []node.Seen `json:"on_node,omitempty"` // by nvidia-smi, outside of containers
 	Calls      []string    `json:"calls,omitempty"`   // that changed the hardware
-	Text       string      `json:"text,omitempty"`
+	Waited     []string    `json:"waited,omitempty"`  // pods that had to wait, and why
 	Seconds    float64     `json:"seconds"`
 }
 
@@ -36,6 +36,7 @@ type nodeStep struct {
 // what its containers see.
 func Node(ctx context.Context, options Options) error {
 	var result *nodeSummary
+	options.Factor = memoryFactor
 	err := onCluster(ctx, options, func(env *Env) {
 		stage := &nodeStage{env: env, summary: &nodeSummary{Summary: env.summary("node")}}
 		result = stage.summary
@@ -164,7 +165,7 @@ func waitingFor(pod *corev1.Pod) string {
 func (stage *nodeStage) fault(rule string, pod *corev1.Pod, text string) {
 	violation := check.Violation{Rule: rule, Node: stage.real.Name, Text: text}
 	if pod != nil {
-		violation.Pods = []string{pod.Name}
+		violation.Node, violation.Pods = pod.Spec.NodeName, []string{pod.Name}
 	}
 	stage.summary.example(violation)
 	stage.env.Say("%s", violation)
@@ -177,7 +178,7 @@ func (stage *nodeStage) look(step *nodeStep, pod *corev1.Pod) {
 		}
 		step.Containers = append(step.Containers, look)
 	}
-	if phase := pod.Annotations["volcano.sh/bind-phase"]; phase != "success" {
+	if phase := pod.Annotations[stage.real.phase]; phase != "success" {
 		stage.fault(ruleGiven, pod, fmt.Sprintf("annotation bind-phase is %q of a pod that runs, expected success", phase))
 	}
 }
@@ -263,6 +264,9 @@ func (summary *nodeSummary) print() {
 		}
 		for _, look := range step.Containers {
 			look.print()
+		}
+		for _, text := range step.Waited {
+			fmt.Printf("  waits      %s\n", text)
 		}
 		for _, seen := range step.OnNode {
 			fmt.Printf("  nvidia-smi on the node: %s %d MiB %s\n", seen.UUID, seen.MemoryMiB, seen.Name)

@@ -37,7 +37,7 @@ func (env *Env) prepareCluster() {
 	env.apply("cluster")
 	config := objects.DeviceConfig()
 	if env.Real != nil {
-		config = objects.RealDeviceConfig(memoryFactor)
+		config = objects.RealDeviceConfig(env.Factor)
 	}
 	must(create(env.ctx, env.Client.CoreV1().ConfigMaps("kube-system"), config))
 	if env.Volcano == nil {

@@ -23,7 +23,7 @@ const (
 	cardModel  = "NVIDIA A100-SXM4-40GB"
 	cardBytes  = 40960 << 20
 	cardSplits = 10 // of the device configuration
-	// Four such cards have more MiB than a kubelet takes lines.
+	// Four such cards have more MiB than a kubelet takes lines. Options.Factor has it in the scenarios on such nodes.
 	memoryFactor = 4
 )
 
@@ -51,17 +51,38 @@ type realNode struct {
 	*node.Node
 	env   *Env
 	modes map[string]string // by uuid
+	dialect
 }
+
+// dialect is how cards are registered and counted.
+type dialect struct {
+	arguments []string // of the device plugin
+	resource  corev1.ResourceName
+	register  string // annotation
+	healthy   string // what it has for each healthy card
+	phase     string // annotation of pods
+}
+
+var (
+	ofVolcano = dialect{nil, "volcano.sh/vgpu-number", "volcano.sh/node-vgpu-register", ",true,", "volcano.sh/bind-phase"}
+	ofHAMi    = dialect{[]string{"--scheduler=hami"}, "nvidia.com/gpu", "hami.io/node-nvidia-register", `"health":true`, "hami.io/bind-phase"}
+)
 
 // startNode begins containerd, a kubelet and the device plugin of a node with cards of these modes, and waits until the node is ready and
 // offers its cards.
 func (env *Env) startNode(number int, modes []string) *realNode {
+	return env.startNodeFor(ofVolcano, number, modes)
+}
+
+// startNodeFor is startNode with cards registered for a certain scheduler.
+func (env *Env) startNodeFor(dialect dialect, number int, modes []string) *realNode {
 	options := *env.Real
 	options.Name, options.Number = fmt.Sprintf("real-%d", number), number
 	options.Dir = filepath.Join(env.Control.Dir, options.Name)
-	options.Kubeconfig = env.Plane.Kubeconfig()
+	options.Kubeconfig, options.PluginKubeconfig = env.Plane.Kubeconfig(), env.pluginAccount()
 	options.Machine, options.NodeFile = machine(options.Name, modes)
-	real := &realNode{Node: got(node.New(options)), env: env, modes: map[string]string{}}
+	real := &realNode{Node: got(node.New(options)), env: env, modes: map[string]string{}, dialect: dialect}
+	real.Plugin.Args = append(real.Plugin.Args, dialect.arguments...)
 	for i, mode := range modes {
 		real.modes[options.Machine.GPUs[i].UUID] = mode
 	}
@@ -97,7 +118,7 @@ func (real *realNode) isReady() bool {
 
 // offers is how many shares of cards the kubelet says that pods may have.
 func (real *realNode) offers() int {
-	quantity := real.object().Status.Allocatable["volcano.sh/vgpu-number"]
+	quantity := real.object().Status.Allocatable[real.resource]
 	return int(quantity.Value())
 }
 
@@ -107,7 +128,7 @@ func (real *realNode) awaitCards(healthy int) { real.awaitCardsOr(healthy, healt
 // awaitCardsOr is content with another number of them, too, and says which it was.
 func (real *realNode) awaitCardsOr(healthy, other int) (registered int) {
 	agree := func() bool {
-		registered = strings.Count(real.object().Annotations["volcano.sh/node-vgpu-register"], ",true,")
+		registered = strings.Count(real.object().Annotations[real.register], real.healthy)
 		return (registered == healthy || registered == other) && real.offers() == registered*cardSplits && real.isReady()
 	}
 	if !real.env.until(time.Minute, agree) {
@@ -115,7 +136,7 @@ func (real *realNode) awaitCardsOr(healthy, other int) (registered int) {
 			must(fmt.Errorf("the device plugin of %s has ended: %s", real.Name, real.Plugin.Crash()))
 		}
 		must(fmt.Errorf("node %s offers %d shares and registers %q, expected %d healthy cards", real.Name, real.offers(),
-			real.object().Annotations["volcano.sh/node-vgpu-register"], healthy))
+			real.object().Annotations[real.register], healthy))
 	}
 	return registered
 }
@@ -192,7 +213,7 @@ func (env *Env) realUnit(kind string, change func(*objects.PodSpec)) Unit {
 	return dress(env.Unit(got(objects.KindNamed(kind)), 1, change))
 }
 
-// vgpu is objects.VGPU with memory in MiB.
+// vgpu is objects.VGPU with memory in MiB, where memoryFactor holds.
 func vgpu(number, memoryMiB, cores int) objects.Limits {
 	return objects.VGPU(number, memoryMiB/memoryFactor, cores)
 }
@@ -208,9 +229,12 @@ func (env *Env) nodeOf(pod *corev1.Pod) *realNode {
 }
 
 // profile is what the device configuration has at the place of a share.
-func profile(share node.Share) (node.Profile, bool) {
+func (env *Env) profile(share node.Share) (node.Profile, bool) {
+	if share.Profile != "" {
+		return node.Profile{Name: share.Profile, MemoryMiB: share.MemoryMiB}, true
+	}
 	position := share.Position
-	for _, kind := range check.Groups(objects.RealDeviceConfig(memoryFactor), cardModel)[share.Group] {
+	for _, kind := range check.Groups(objects.RealDeviceConfig(env.Factor), cardModel)[share.Group] {
 		if position < kind.Count {
 			return node.Profile{Name: kind.Name, MemoryMiB: kind.Memory}, true
 		}
@@ -235,7 +259,7 @@ type observed struct {
 // observe reads what the containers of a running pod were given and compares it with the decision and the hardware.
 func (env *Env) observe(pod *corev1.Pod) []observed {
 	real := env.nodeOf(pod)
-	shares, err := node.Decision(pod, memoryFactor)
+	shares, err := node.Decision(pod, env.Factor)
 	if err != nil {
 		return []observed{{Pod: pod.Name, Node: pod.Spec.NodeName, Faults: []string{err.Error()}}}
 	}
@@ -246,7 +270,7 @@ func (env *Env) observe(pod *corev1.Pod) []observed {
 		if len(shares[container.Name]) == 0 {
 			continue
 		}
-		look := observed{Pod: pod.Name, Container: container.Name, Node: pod.Spec.NodeName, Decision: pod.Annotations["volcano.sh/vgpu-ids-new"],
+		look := observed{Pod: pod.Name, Container: container.Name, Node: pod.Spec.NodeName, Decision: node.DecisionText(pod),
 			Shares: shares[container.Name], Hardware: map[string]string{}, places: map[string]fake.Instance{}}
 		if !env.until(20*time.Second, func() bool {
 			look.Given, err = real.Given(pod, container.Name)
@@ -256,7 +280,7 @@ func (env *Env) observe(pod *corev1.Pod) []observed {
 			result = append(result, look)
 			continue
 		}
-		look.Faults = real.Compare(pod, container.Name, look.Shares, look.Given, node.Expectations{Modes: real.modes, GPUs: gpus, Devices: devices, Profile: profile})
+		look.Faults = real.Compare(pod, container.Name, look.Shares, look.Given, node.Expectations{Modes: real.modes, GPUs: gpus, Devices: devices, Profile: env.profile})
 		for _, seen := range look.Given.Devices {
 			if device, ok := devices[seen.UUID]; ok {
 				look.places[seen.UUID] = device.Instance

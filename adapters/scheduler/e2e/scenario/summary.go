@@ -45,6 +45,8 @@ type Summary struct {
 	Crashes    []string          `json:"scheduler_crashes"`
 	// Why pods waited when all had settled: kind of pod and the scheduler's message, with how often that was seen.
 	Refused map[string]int `json:"refusals"`
+	// Rights are the device plugin's on real nodes.
+	Rights *pluginRights `json:"plugin_rights,omitempty"`
 
 	seen map[string]bool
 }
@@ -103,6 +105,7 @@ func (env *Env) measure(summary *Summary) {
 	}
 	summary.Seconds = time.Since(env.began).Seconds()
 	summary.Failures = env.Kubelet.Failures()
+	env.measureRights(summary)
 	env.mutex.Lock()
 	defer env.mutex.Unlock()
 	summary.Crashes = append([]string{}, env.crashes...)
@@ -115,6 +118,9 @@ func (summary *Summary) verdict() error {
 	fmt.Printf("%s with %s: %d pods bound, %.1f pods/s, creation to bind p50 %.2f s, p99 %.2f s; scheduler %.1f CPU s, peak %.0f MiB, %d goroutines; %d checks, %.0f s\n",
 		summary.Scenario, summary.Scheduler, waits.Pods, waits.PodsPerSecond, waits.P50Seconds, waits.P99Seconds,
 		use.CPUSeconds, use.RSSPeakMiB, summary.Goroutines, summary.Checks, summary.Seconds)
+	if summary.Rights != nil {
+		summary.Rights.print()
+	}
 	if len(summary.Violations) == 0 {
 		fmt.Println("no rule broken")
 		return nil

@@ -37,6 +37,8 @@ var scenarios = []struct {
 	// Pods do not wait for a session, so moments to kill at are sooner over.
 	{"node", "pods of every way of sharing on a real node: kubelet, containerd, our device plugin on the fake NVML (root)", scenario.Node, 0, 200 * time.Millisecond},
 	{"churn", "pods of every way of sharing come and go on two real nodes, layouts change, GPUs fall ill, programs are killed (root)", scenario.Churn, 0, 200 * time.Millisecond},
+	{"switch", "stock Volcano with our device plugin on real nodes, then our scheduler in its place while pods run, and back (root)", scenario.Switch, 0, 200 * time.Millisecond},
+	{"hami", "pods in HAMi's spelling on a real node: kube-scheduler with our extender, our device plugin (root)", scenario.HAMi, 0, 200 * time.Millisecond},
 	{"extender", "kube-scheduler with our extender, which is killed; pods of every kind, deletions, preemption", scenario.Extender, 900, 200 * time.Millisecond},
 }
 
@@ -54,7 +56,7 @@ func main() {
 }
 
 // realScenarios have real nodes, and take a machine's place for them.
-var realScenarios = []string{"node", "churn"}
+var realScenarios = []string{"node", "churn", "switch", "hami"}
 
 // outside runs this program again with namespaces of its own.
 func outside(arguments []string) error {
@@ -109,6 +111,8 @@ func run(arguments []string) error {
 	flags.StringVar(&options.Control.Scheduler, "scheduler", "", "the scheduler: a program with the flags of vc-scheduler")
 	flags.StringVar(&options.Control.SchedulerConf, "scheduler-conf", "", "its volcano-scheduler.conf, or KubeSchedulerConfiguration")
 	flags.StringVar(&options.Control.Extender, "extender", "", "our extender, and then the scheduler is a kube-scheduler")
+	flags.StringVar(&options.Control.Stock, "stock", "", "Volcano's own scheduler, which takes the other's place (scenario switch)")
+	flags.StringVar(&options.Control.StockConf, "stock-conf", "", "its volcano-scheduler.conf (scenario switch)")
 	extenderArgs := flags.String("extender-args", "", "further flags of the extender, by blank")
 	flags.DurationVar(&options.Control.Period, "schedule-period", chosen.period, "time between sessions; kills come within two")
 	flags.IntVar(&options.Control.Verbosity, "v", 2, "verbosity of the scheduler's log")
@@ -131,12 +135,13 @@ func run(arguments []string) error {
 	flags.StringVar(&options.Only, "only", "", "scenario faults: these alone, by comma (start is always there)")
 	flags.BoolVar(&options.Nudge, "nudge", false, "change all nodes after each start, without which stock deviceshare does not see their devices")
 	var real node.Options
-	flags.StringVar(&real.Kubelet, "kubelet", "", "program kubelet (scenarios node and churn)")
-	flags.StringVar(&real.Plugin, "device-plugin", "", "our device plugin (scenarios node and churn)")
-	flags.StringVar(&real.Debs, "debs", "", "folder in which containerd and runc are unpacked (scenarios node and churn)")
-	flags.StringVar(&real.Programs, "container-programs", "", "folder of the compiled programs of node/container (scenarios node and churn)")
-	flags.StringVar(&real.NVML, "fake-nvml", "", "our fake libnvidia-ml.so.1 (scenarios node and churn)")
-	keepVisible := flags.String("keep-visible", "", "folders that programs are in, by comma (scenarios node and churn)")
+	flags.StringVar(&real.Kubelet, "kubelet", "", "program kubelet (scenarios on real nodes)")
+	flags.StringVar(&real.Plugin, "device-plugin", "", "our device plugin (scenarios on real nodes)")
+	flags.StringVar(&real.Debs, "debs", "", "folder in which containerd and runc are unpacked (scenarios on real nodes)")
+	flags.StringVar(&real.Programs, "container-programs", "", "folder of the compiled programs of node/container (scenarios on real nodes)")
+	flags.StringVar(&options.Rights, "plugin-rights", "", "account and roles of the device plugin, as the chart renders them (scenarios on real nodes)")
+	flags.StringVar(&real.NVML, "fake-nvml", "", "our fake libnvidia-ml.so.1 (scenarios on real nodes)")
+	keepVisible := flags.String("keep-visible", "", "folders that programs are in, by comma (scenarios on real nodes)")
 	flags.StringVar(&options.Out, "out", ".", "folder of the summary")
 	flags.StringVar(&options.Label, "label", "scheduler", "name of the scheduler in the summary")
 	if err := flags.Parse(arguments[1:]); err != nil {
@@ -151,7 +156,7 @@ func run(arguments []string) error {
 	options.Kinds = strings.Split(*kinds, ",")
 	if slices.Contains(realScenarios, chosen.name) {
 		real.Keep, real.Verbosity = strings.Split(*keepVisible, ","), options.Control.Verbosity
-		options.Real = &real
+		options.Real, options.Control.Audited = &real, scenario.PluginUser
 	}
 	if err := check(chosen.name, &options); err != nil {
 		return err
@@ -213,7 +218,9 @@ func check(name string, options *scenario.Options) error {
 			fmt.Sprintf("-profile %v of scenario %s, expected a second or more of scenario throughput", options.Profile, name)},
 		{options.Rounds < 1, fmt.Sprintf(positive, "-rounds", options.Rounds)},
 		{options.Ending < 0, fmt.Sprintf("-ending %v, expected 0 or more", options.Ending)},
-		{name == "extender" && options.Control.Extender == "", "-extender is needed"},
+		{(name == "extender" || name == "hami") && options.Control.Extender == "", "-extender is needed"},
+		{name == "switch" && (options.Control.Stock == "" || options.Control.StockConf == ""), "-stock and -stock-conf are needed"},
+		{options.Real != nil && options.Rights == "", "-plugin-rights is needed"},
 	} {
 		if each.wrong {
 			return usageError{each.text}

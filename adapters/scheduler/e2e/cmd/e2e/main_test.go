@@ -22,6 +22,9 @@ func TestFlagsThatMakeNoSenseStartNothing(t *testing.T) {
 		"mixed -profile 5s":           "-profile 5s of scenario mixed, expected",
 		"throughput -profile 10ms":    "-profile 10ms of scenario throughput, expected a second or more",
 		"extender":                    "-extender is needed",
+		"hami":                        "-extender is needed",
+		"switch":                      "-stock and -stock-conf are needed",
+		"node":                        "-plugin-rights is needed",
 		"faults":                      "-scheduler, -scheduler-conf and -crds are needed",
 		"mixed more":                  "expected flags only",
 	} {

@@ -1,4 +1,4 @@
-package plugin
+package play
 
 import (
 	v1 "k8s.io/api/core/v1"
@@ -6,16 +6,31 @@ import (
 
 	"vgpualloc.example/adapters/deviceplugin/assignment"
 	"vgpualloc.example/adapters/deviceplugin/config"
+	"vgpualloc.example/adapters/deviceplugin/recordings/cases"
 )
 
-// wholeAnnotation is a pod's assignment as the scheduler wrote it; nothing is erased from it.
-const wholeAnnotation = "volcano.sh/vgpu-ids-new"
+// assigned is a pod's assignment as the scheduler wrote it; nothing is erased from it.
+const assigned = "volcano.sh/vgpu-ids-new"
 
-// asking is a pod with requests for what its annotation assigns to it, for the core, which counts only what is requested. A pod whose
-// spec has requests stays as it is, and so does one without an assignment that can be read.
+// resourcesOf are the names under which pods of a case ask. A plugin that refuses its configuration has none.
+func resourcesOf(in *cases.Input) config.Resources {
+	flags, err := config.ReadFlags(in.Args, func(string) (string, bool) { return "", false })
+	if err != nil || in.DeviceConfig == nil {
+		return config.Resources{}
+	}
+	flags.Node = in.NodeName
+	built, err := config.Build(flags, []byte(*in.DeviceConfig), nil)
+	if err != nil {
+		return config.Resources{}
+	}
+	return built.Resources
+}
+
+// asking is a pod with requests for what its annotation assigns to it. Recorded pods have none, as upstream reads annotations alone; the
+// core counts only what is requested, and a real scheduler assigns nothing else.
 func asking(pod *v1.Pod, names config.Resources) *v1.Pod {
-	slots, err := assignment.ParseVolcano(pod.Annotations[wholeAnnotation])
-	if err != nil || slots.Next("") < 0 || asksFor(pod.Spec.Containers, names.Number) || asksFor(pod.Spec.InitContainers, names.Number) {
+	slots, err := assignment.ParseVolcano(pod.Annotations[assigned])
+	if names.Number == "" || err != nil || slots.Next("") < 0 {
 		return pod
 	}
 	result := pod.DeepCopy()
@@ -45,15 +60,4 @@ func asking(pod *v1.Pod, names config.Resources) *v1.Pod {
 		containers[i].Resources = v1.ResourceRequirements{Limits: requests, Requests: requests}
 	}
 	return result
-}
-
-func asksFor(containers []v1.Container, name string) bool {
-	for i := range containers {
-		for _, list := range []v1.ResourceList{containers[i].Resources.Limits, containers[i].Resources.Requests} {
-			if amount, ok := list[v1.ResourceName(name)]; ok && !amount.IsZero() {
-				return true
-			}
-		}
-	}
-	return false
 }
