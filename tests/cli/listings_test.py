@@ -125,7 +125,7 @@ class ListingsTest(CliTest):
         self.assertEqual(sorted(name for name, summary in summaries.items() if summary.endswith("a baseline, to compare with")),
                          ["fgd_literal", "fgd_stranded", "first_fit", "mcc", "mecc", "mfi", "worst_fit"])
         self.assertEqual(sorted(name for name, summary in summaries.items() if ": take it if" in summary or ": start with it" in summary),
-                         ["dual_price", "fgd", "ssp"])
+                         ["bid_price", "dual_price", "fgd", "ssp"])
 
     def test_modes(self):
         named = self.names("modes")

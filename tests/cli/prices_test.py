@@ -1,4 +1,4 @@
-"""Policy dual_price: prices that are solved, learned, written and given back."""
+"""Policies dual_price and bid_price: prices that are solved, learned, written and given back."""
 
 import json
 import unittest
@@ -7,6 +7,7 @@ from support import NODES_HEADER, PODS_HEADER, QUICKSTART, SOURCE, CliTest
 
 DUAL = ("--policy", "dual_price")
 TUNED = ("--tune", "1.3")
+BID = ("--policy", "bid_price")
 
 
 class PricesTest(CliTest):
@@ -20,6 +21,33 @@ class PricesTest(CliTest):
         for name in ("pods.csv", "prices.json", "timeseries.csv"):
             self.assertEqual((self.out / name).read_bytes(), (again / name).read_bytes(), name)
         self.assertIn("prices.json", (again / "summary.json").read_text())
+
+    def test_bid_price_with_solved_prices_fills_as_dual_price_does(self):
+        """Nobody leaves, so no slot has a price."""
+        self.assert_done(self.run_quickstart(*DUAL, *TUNED))
+        again = self.root / "again"
+        self.assert_done(self.run_quickstart(*BID, *TUNED, "--prices", "lp", out=again))
+        self.assertEqual((self.out / "pods.csv").read_bytes(), (again / "pods.csv").read_bytes())
+        self.assertEqual(json.loads((again / "summary.json").read_text())["config"]["prices"], "lp")
+
+    def test_bid_price_learns_by_itself_and_keeps_what_it_learned(self):
+        self.assert_done(self.run_quickstart(*BID, *TUNED))
+        self.assertEqual(json.loads((self.out / "summary.json").read_text())["config"]["prices"], "online")
+        learned = self.prices(self.out)
+        self.assertEqual(learned["turnover"], 0)
+        self.assertAlmostEqual(sum(slot["share"] for slot in learned["slots"]), 1, delta=0.02)
+        self.assertGreater(max(device["idle"] for device in learned["devices"]), 0)
+        again = self.root / "again"
+        self.assert_done(self.run_quickstart(*BID, *TUNED, "--prices", self.out / "prices.json", out=again))
+        self.assertEqual(self.prices(again)["devices"], learned["devices"])
+        self.assertNotEqual((self.out / "pods.csv").read_bytes(), (again / "pods.csv").read_bytes())
+
+    def test_words_for_prices_go_with_the_policy(self):
+        for arguments, refusal in (((*DUAL, "--prices", "online"), "prices: got 'online', expected lp or a prices.json"),
+                                ((*BID, "--set", "price_demand=learned"), "price_demand: got 'learned', expected no such setting"),
+                                (("--policy", "fgd", "--prices", "lp"), "prices: got 'lp', expected no such setting")):
+            self.assert_refused(self.run_quickstart(*arguments), refusal)
+        self.assert_refused(self.run_quickstart(*BID, "--prices", "./lp"), "lp: cannot open")
 
     def test_prices_of_other_devices_are_warned_of(self):
         self.assert_done(self.run_quickstart(*DUAL, *TUNED))

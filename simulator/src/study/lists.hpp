@@ -13,7 +13,8 @@
 namespace vgpusim {
 
 /// The prices that the configuration names; none if it names none.
-[[nodiscard]] expected<std::optional<vgpualloc::learned_prices>> load_prices(const run_config& config, input_reader& from);
+[[nodiscard]] expected<std::optional<vgpualloc::learned_prices>> load_prices(const run_config& config,
+                                                                             input_reader& from);
 
 /// Warns of prices that list kinds of devices, but none of the cluster's.
 void warn_of_other_prices(const run_config& config, const std::optional<vgpualloc::learned_prices>& prices,

@@ -308,14 +308,15 @@ expected<std::unique_ptr<started_run>> started_run::begin(const run_config& conf
     run->splits_idle = parts.kept == kept_of_run::everything;
     if (changes && run->is_counted) run->start = nodes;
     record.ledger = std::make_unique<vgpualloc::ledger>(std::move(nodes));
-    auto policies = policies_for(config, parts, is_volcano,
-                                 {.target = input.typical,
-                                  .seed = static_cast<std::uint64_t>(config.seed),
-                                  .fragmentation = run->fragmentation,
-                                  .prices = run->prices.book(),
-                                  .prices_are_known = prices_from(config) != prices_online,
-                                  .learned = loaded.prices ? std::make_shared<vgpualloc::learned_prices>(*loaded.prices) : nullptr},
-                                 record.ledger->nodes());
+    auto policies =
+        policies_for(config, parts, is_volcano,
+                     {.target = input.typical,
+                      .seed = static_cast<std::uint64_t>(config.seed),
+                      .fragmentation = run->fragmentation,
+                      .prices = run->prices.book(),
+                      .prices_are_known = prices_from(config) != prices_online,
+                      .learned = loaded.prices ? std::make_shared<vgpualloc::learned_prices>(*loaded.prices) : nullptr},
+                     record.ledger->nodes());
     if (!policies) return unexpected(std::move(policies).error());
     run->policies = *std::move(policies);
     record.ledger->expect_pods(input.pods.size());

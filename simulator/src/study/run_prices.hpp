@@ -30,8 +30,8 @@ public:
 
     /// Null unless prices are learned.
     [[nodiscard]] arrival_listener* listener() noexcept { return learner_ ? this : nullptr; }
-    /// What the policies went by at the end, of which `scorer` is one; none if no policy uses any. Error: what ended the
-    /// learning.
+    /// What the policies went by at the end, of which `scorer` is one; none if no policy uses any. Error: what ended
+    /// the learning.
     [[nodiscard]] expected<std::optional<vgpualloc::learned_prices>> at_end(const vgpualloc::policy& scorer);
 
 private:

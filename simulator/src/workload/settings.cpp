@@ -108,7 +108,8 @@ constexpr auto table_of_settings() {
             "move_copy_s_per_gib", "", "Seconds to copy a GiB of device memory, during which a pod has both places"),
         input<&run_config::prices>(
             "prices", "--prices",
-            "Prices for bid_price and dual_price: online (learned of the arrivals, the default of bid_price), lp (solved "
+            "Prices for bid_price and dual_price: online (learned of the arrivals, the default of bid_price), lp "
+            "(solved "
             "from the pod list, the default of dual_price), or prices.json of an earlier run (docs/price-policy.md)"),
         choice<&run_config::price_demand, price_demand_words>(
             "price_demand", "known or learned",

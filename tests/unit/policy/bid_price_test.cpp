@@ -19,7 +19,7 @@ namespace {
 using namespace test;
 using policies::bid_price;
 
-device_spec gpu() {
+device_spec shared_gpu() {
     return {.model = "A", .memory = mib{1000}, .slots = 100, .mode = find_mode("hami_core").value()};
 }
 
@@ -32,10 +32,10 @@ pod_request pod_of(std::int64_t milli, std::int64_t devices, std::int64_t cpu) {
 }
 
 /// Nodes of so many GPUs each with 8 CPUs for every GPU.
-cluster nodes_of(const std::vector<std::size_t>& gpus) {
+cluster cluster_of(const std::vector<std::size_t>& gpus) {
     cluster nodes;
     for (const std::size_t count : gpus) {
-        add_node(nodes, std::vector<device_spec>(count, gpu()));
+        add_node(nodes, std::vector<device_spec>(count, shared_gpu()));
         nodes.nodes.back().cpu = milli_cpu{8000 * static_cast<std::int64_t>(count)};
     }
     return nodes;
@@ -76,7 +76,7 @@ struct played {
 };
 
 TEST(bid_demand, lists_classes_with_their_shares_and_cpu) {
-    const ledger book{nodes_of({8})};
+    const ledger book{cluster_of({8})};
     bid_demand demand{true};
     EXPECT_EQ(demand.classes(), nullptr);
     for (int i = 0; i < 64; ++i) {
@@ -100,7 +100,7 @@ TEST(bid_demand, lists_classes_with_their_shares_and_cpu) {
 }
 
 TEST(bid_demand, lists_anew_after_powers_of_two_and_every_so_often) {
-    const ledger book{nodes_of({8})};
+    const ledger book{cluster_of({8})};
     bid_demand demand{true, {.relearn_every = 10}};
     std::vector<int> lists;
     for (int i = 1; i <= 32; ++i) {
@@ -113,7 +113,7 @@ TEST(bid_demand, lists_anew_after_powers_of_two_and_every_so_often) {
 }
 
 TEST(bid_demand, turns_over_by_releases_per_booking) {
-    played here{nodes_of({8, 8})};
+    played here{cluster_of({8, 8})};
     bid_demand demand{false};
     EXPECT_EQ(demand.turnover(), 0.0);
     const booking entry = book_on(0, node_index{0U}, {share_of_device(0, slice{.memory = mib{500}, .cores = {}})});
@@ -132,7 +132,7 @@ TEST(bid_demand, turns_over_by_releases_per_booking) {
 }
 
 TEST(slot_stock, counts_room_by_devices_and_cpu) {
-    cluster nodes = nodes_of({8, 4});
+    cluster nodes = cluster_of({8, 4});
     ledger book{std::move(nodes)};
     auto list = std::make_shared<bid_classes>();
     list->classes = {{.request = part_of(400), .devices = 1, .milli = 400, .cpu = 3000},
@@ -169,18 +169,18 @@ TEST(quick_divisor, divides_as_division_does) {
 
 /// Nobody leaves: every score is that of dual_price at the same prices.
 TEST(bid_price, is_dual_price_while_nobody_leaves) {
-    played here{nodes_of({8, 8, 4, 2, 2})};
+    played here{cluster_of({8, 8, 4, 2, 2})};
     const std::vector<pod_request> requests{pod_of(300, 1, 2000), pod_of(1000, 2, 9000), pod_of(700, 1, 4000)};
     for (int i = 0; i < 30; ++i) {
         here.arrive(requests[static_cast<std::size_t>(i) % requests.size()]);
         const auto book = std::make_shared<price_book>();
         book->replace(here.scorer.prices());
-        policies::dual_price other{policy_parameters{.prices = book}};
+        policies::dual_price other{policy_parameters{.target = {}, .prices = book}};
         for (const pod_request& request : requests) {
             for (std::size_t node = 0; node < 5; ++node) {
                 const auto placement = here.decider.try_node(node_index{node}, here.decider.intern(request).value());
                 if (!placement) continue;
-                const auto score = here.decider.score_placement(other, request, placement->where);
+                const auto score = here.decider.score_placement(other, request, *placement);
                 ASSERT_EQ(placement->answer.score, score.value());
             }
         }
@@ -189,30 +189,45 @@ TEST(bid_price, is_dual_price_while_nobody_leaves) {
     EXPECT_EQ(here.scorer.turnover(), 0.0);
 }
 
-/// One node of eight GPUs is idle, one has a single small pod, one seven whole ones. A small pod goes to the last one
-/// and leaves the whole node for the pods of eight GPUs that come now and then.
+/// One node of eight GPUs is idle, one has one GPU in use, one has seven. Where pods of eight GPUs come and had no node
+/// left, a whole GPU is taken from the last one.
 TEST(bid_price, keeps_whole_nodes_for_pods_that_need_them) {
-    played here{nodes_of({8, 8, 8})};
-    const pod_request small = pod_of(100, 1, 500);
-    const pod_request large = pod_of(1000, 8, 40'000);
-    here.turn_over({large, small, small, small}, 400, 6);
+    played here{cluster_of({8, 8, 8})};
+    const pod_request one = pod_of(1000, 1, 1000);
+    const pod_request all = pod_of(1000, 8, 8000);
+    here.turn_over({all, one, one}, 400, 6);
     ASSERT_EQ(here.scorer.turnover(), 1.0);
-    const auto prices = here.scorer.slot_prices();
-    ASSERT_FALSE(prices.empty());
-    EXPECT_TRUE(std::ranges::any_of(prices, [](const auto& price) { return price.of->devices == 8 && price.price > 0.0; }));
     for (std::uint32_t pod = 0; pod < here.pods; ++pod) here.leave(pod);
     const auto reserve = [&](std::uint32_t pod, std::size_t node, std::size_t device) {
         ASSERT_TRUE(here.book.reserve(
-            book_on(pod, node_index{node}, {share_of_device(device, slice{.memory = mib{100}, .cores = {}})})));
+            book_on(pod, node_index{node}, {share_of_device(device, slice{.memory = mib{1000}, .cores = {}})})));
     };
-    for (std::size_t device = 0; device < 7; ++device) reserve(1000 + static_cast<std::uint32_t>(device), 1, device);
-    const auto id = here.decider.intern(small).value();
-    EXPECT_EQ(here.decider.decide(id)->node, node_index{1U});
+    for (std::uint32_t node = 0; node < 3; ++node) reserve(1000 + node, node, 0);
+    const auto id = here.decider.intern(one).value();
+    here.decider.note_arrival(id);
+    const auto prices = here.scorer.slot_prices();
+    const auto of_eight = std::ranges::find_if(prices, [](const slot_price& price) { return price.of.devices == 8; });
+    ASSERT_NE(of_eight, prices.end());
+    EXPECT_EQ(of_eight->stock, 0);
+    EXPECT_EQ(of_eight->price, 8.0) << "the last slot costs what the request takes";
+    static_cast<void>(here.book.rollback(pod_id{1000U}));
+    for (std::uint32_t device = 1; device < 7; ++device) reserve(2000 + device, 2, device);
+    EXPECT_EQ(here.decider.decide(id)->node, node_index{2U});
+    const auto book = std::make_shared<price_book>();
+    book->replace(here.scorer.prices());
+    policies::dual_price other{policy_parameters{.target = {}, .prices = book}};
+    const auto price_on = [&](std::size_t node) {
+        const auto answer = here.decider.try_node(node_index{node}, id);
+        return here.decider.score_placement(other, one, *answer).value() - answer->answer.score;
+    };
+    // The idle node falls from a slot to half of one; the other from s^7 of a slot to s^8.
+    EXPECT_NEAR(price_on(0), 8.0 * 0.5, 1e-3);
+    EXPECT_NEAR(price_on(2), 8.0 * (1.0 / 128 - 1.0 / 256), 1e-3);
 }
 
 /// The formula again, from the ledger alone.
 TEST(bid_price, scores_are_the_formula) {
-    played here{nodes_of({8, 8, 4})};
+    played here{cluster_of({8, 8, 4})};
     const pod_request half = pod_of(500, 1, 2000);
     const pod_request pair = pod_of(1000, 2, 12'000);
     here.turn_over({half, pair, half}, 300, 14);
@@ -245,17 +260,17 @@ TEST(bid_price, scores_are_the_formula) {
     };
     const auto book = std::make_shared<price_book>();
     book->replace(here.scorer.prices());
-    policies::dual_price potential{policy_parameters{.prices = book}};
+    policies::dual_price potential{policy_parameters{.target = {}, .prices = book}};
     const auto id = here.decider.intern(half).value();
     std::size_t compared = 0;
     for (std::size_t node = 0; node < 3; ++node) {
         const auto answer = here.decider.try_node(node_index{node}, id);
         if (!answer) continue;
-        double expected = here.decider.score_placement(potential, half, answer->where).value();
-        const std::size_t device = answer->where.shares.front().device.at();
+        double expected = here.decider.score_placement(potential, half, *answer).value();
+        const std::size_t device = answer->shares[0].device.at();
         for (const auto& price : prices) {
-            const double before = slots_of(node, *price.of, 0, 0, device);
-            const double after = slots_of(node, *price.of, half.cpu.count(), 500, device);
+            const double before = slots_of(node, price.of, 0, 0, device);
+            const double after = slots_of(node, price.of, half.cpu.count(), 500, device);
             expected -= price.price * (before - after);
         }
         EXPECT_NEAR(answer->answer.score, expected, 0.05) << node; // near slots go by sixty-fourths of a GPU
@@ -265,7 +280,7 @@ TEST(bid_price, scores_are_the_formula) {
 }
 
 TEST(bid_price, a_trial_that_is_undone_leaves_prices_and_scores) {
-    played here{nodes_of({8, 8})};
+    played here{cluster_of({8, 8})};
     const pod_request half = pod_of(500, 1, 2000);
     const pod_request all = pod_of(1000, 8, 40'000);
     here.turn_over({half, half, all}, 200, 5);
@@ -277,22 +292,24 @@ TEST(bid_price, a_trial_that_is_undone_leaves_prices_and_scores) {
     };
     const std::vector<double> before = scores();
     const auto prices_before = here.scorer.slot_prices();
+    const price_table rests_before = here.scorer.prices();
     {
         trial guess{here.book};
-        here.turn_over({all, pod_of(300, 1, 100)}, 40, 2);
-        EXPECT_NE(here.scorer.slot_prices().size() + scores().size(), 0U);
+        here.turn_over({all, pod_of(300, 1, 9000)}, 320, 2);
+        EXPECT_NE(here.scorer.prices(), rests_before) << "a list of classes was made, with prices of rests";
+        EXPECT_NE(scores(), before);
     }
     EXPECT_EQ(scores(), before);
-    const auto prices_after = here.scorer.slot_prices();
-    ASSERT_EQ(prices_after.size(), prices_before.size());
-    for (std::size_t i = 0; i < prices_after.size(); ++i) EXPECT_EQ(prices_after[i].price, prices_before[i].price);
+    EXPECT_EQ(here.scorer.slot_prices(), prices_before);
+    EXPECT_EQ(here.scorer.prices(), rests_before);
 }
 
 /// The same arrivals make the same prices, decision by decision.
 TEST(bid_price, is_the_same_every_time) {
     const auto play = [] {
-        played here{nodes_of({8, 8, 4, 4, 2})};
-        here.turn_over({pod_of(500, 1, 2000), pod_of(1000, 4, 20'000), pod_of(300, 1, 3000), pod_of(1000, 1, 5000)}, 700, 20);
+        played here{cluster_of({8, 8, 4, 4, 2})};
+        here.turn_over({pod_of(500, 1, 2000), pod_of(1000, 4, 20'000), pod_of(300, 1, 3000), pod_of(1000, 1, 5000)},
+                       700, 20);
         std::vector<double> scores;
         for (const node_answer& answer : here.decider.evaluate(here.decider.intern(pod_of(300, 1, 3000)).value())) {
             scores.push_back(answer.score);

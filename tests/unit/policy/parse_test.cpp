@@ -42,9 +42,10 @@ TEST(parse_policy, errors_say_what_would_have_been_accepted) {
     };
     const std::string form = "terms of the form NAME=WEIGHT joined by commas";
     const std::string number = "a decimal number from -1000000 to 1000000 as weight";
-    const std::string list = "one of best_fit, binpack, dual_price, fgd, fgd_literal, fgd_stranded, first_fit, "
-                             "keep_idle, mcc, mecc, mfi, random, "
-                             "spread, ssp, worst_fit, weighted:NAME=WEIGHT,…";
+    const std::string list =
+        "one of best_fit, bid_price, binpack, dual_price, fgd, fgd_literal, fgd_stranded, first_fit, "
+        "keep_idle, mcc, mecc, mfi, random, "
+        "spread, ssp, worst_fit, weighted:NAME=WEIGHT,…";
     const std::vector<row> rows{
         {"bin_pack", error_code::unknown_name, malformed("bin_pack", list)},
         {"", error_code::unknown_name, malformed("\"\"", list)},

@@ -110,7 +110,7 @@ TEST(policy_traits, every_listed_policy_can_be_paired_with_itself) {
     for (const policy_entry& entry : native_policies) {
         const auto scorer = entry.make({});
         const pair_traits traits = traits_of({.node = scorer.get(), .device = scorer.get()});
-        constexpr std::array by_devices{"dual_price", "mcc", "mecc", "mfi", "ssp"};
+        constexpr std::array by_devices{"bid_price", "dual_price", "mcc", "mecc", "mfi", "ssp"};
         const bool of_configurations = entry.name.find("fgd") != std::string_view::npos ||
                                        std::ranges::find(by_devices, entry.name) != by_devices.end();
         EXPECT_EQ(traits.by_totals, !of_configurations) << entry.name;

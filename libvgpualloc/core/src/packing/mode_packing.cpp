@@ -203,9 +203,9 @@ std::size_t slice_packing::position_of_rest(const device_spec& device, const dev
     return sums_.position_of(amounts_of(rest_of(device, state)));
 }
 
-expected<std::shared_ptr<const device_packing>>
-packing_of_device(const device_spec& device, std::span<const device_request> requests, std::size_t states_max,
-                  std::size_t cells_wanted) {
+expected<std::shared_ptr<const device_packing>> packing_of_device(const device_spec& device,
+                                                                  std::span<const device_request> requests,
+                                                                  std::size_t states_max, std::size_t cells_wanted) {
     if (is_cut_in_slices(device, requests)) {
         auto packing = slice_packing::make(device, requests, cells_wanted);
         if (!packing) return unexpected(std::move(packing.error()));

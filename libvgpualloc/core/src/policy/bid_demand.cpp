@@ -17,6 +17,14 @@ const device_request* first_with_devices(const pod_request& request) {
     return first == request.containers.end() ? nullptr : &*first;
 }
 
+/// Goes on with a descent that nobody else has, or with a copy.
+void descend(std::shared_ptr<price_descent>& descent, bool any_model, std::span<const weighted_part> parts,
+             const cluster& nodes, std::int64_t steps) {
+    descent = descent ? std::make_shared<price_descent>(*descent) : std::make_shared<price_descent>(any_model);
+    descent->set_demand(parts, nodes);
+    descent->step(steps);
+}
+
 } // namespace
 
 void bid_demand::count_devices(const cluster& nodes) {
@@ -32,8 +40,7 @@ std::vector<bid_demand::tally>& bid_demand::own_tallies() {
 }
 
 std::size_t bid_demand::enter_tally(const device_request& container, std::int64_t milli) {
-    const bid_class wanted{
-        .request = policies::one_device_of(container), .devices = container.count, .milli = milli};
+    const bid_class wanted{.request = policies::one_device_of(container), .devices = container.count, .milli = milli};
     std::vector<tally>& tallies = own_tallies();
     const auto known = std::ranges::find_if(tallies, [&](const tally& entry) { return entry.of.is_alike(wanted); });
     if (known != tallies.end()) return static_cast<std::size_t>(known - tallies.begin());
@@ -59,8 +66,7 @@ const bid_demand::known_pod& bid_demand::find_pod(const pod_request& request, co
     }
     const device_request* const first = first_with_devices(request);
     const pod_size size = size_of(request.cpu, request.containers, nodes);
-    const std::size_t number =
-        enter_tally(*first, size_of(request.cpu, {first, 1}, nodes).milli);
+    const std::size_t number = enter_tally(*first, size_of(request.cpu, {first, 1}, nodes).milli);
     constexpr std::size_t known_max = 4096;
     if (known_.size() >= known_max) known_.clear();
     known_pod& entry = known_[address];
@@ -113,7 +119,8 @@ bool bid_demand::note_arrival(const pod_request& request, const ledger& book) {
         return false;
     }
     count_devices(nodes);
-    const double window = std::max(options_.window_arrivals, options_.window_per_device * static_cast<double>(devices_));
+    const double window =
+        std::max(options_.window_arrivals, options_.window_per_device * static_cast<double>(devices_));
     now_.increment *= 1.0 + 1.0 / window;
     scale_down();
     const known_pod& pod = find_pod(request, nodes);
@@ -124,8 +131,7 @@ bool bid_demand::note_arrival(const pod_request& request, const ledger& book) {
     entry.weight += now_.increment;
     entry.cpu += now_.increment * static_cast<double>(size.cpu);
     now_.arrived += now_.increment;
-    now_.running_smoothed +=
-        options_.smoothing * (static_cast<double>(now_.running) - now_.running_smoothed);
+    now_.running_smoothed += options_.smoothing * (static_cast<double>(now_.running) - now_.running_smoothed);
     ++now_.arrivals;
     if (!is_due(devices_)) return false;
     list_classes(nodes);
@@ -137,7 +143,8 @@ void bid_demand::list_classes(const cluster& nodes) {
     const std::vector<tally>& tallies = *now_.tallies;
     std::vector<std::size_t> order(tallies.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return tallies[a].weight > tallies[b].weight; });
+    std::ranges::stable_sort(order,
+                             [&](std::size_t a, std::size_t b) { return tallies[a].weight > tallies[b].weight; });
     order.resize(std::min(order.size(), options_.classes_max));
     std::ranges::sort(order);
     auto list = std::make_shared<bid_classes>();
@@ -152,21 +159,9 @@ void bid_demand::list_classes(const cluster& nodes) {
     now_.classes = std::move(list);
 }
 
-namespace {
-
-/// Goes on with a descent that nobody else has, or with a copy.
-void descend(std::shared_ptr<price_descent>& descent, bool any_model, std::span<const weighted_part> parts,
-             const cluster& nodes, std::int64_t steps) {
-    descent = descent ? std::make_shared<price_descent>(*descent) : std::make_shared<price_descent>(any_model);
-    descent->set_demand(parts, nodes);
-    descent->step(steps);
-}
-
-} // namespace
-
 /// Prices by size, with those that some more steps of the descent lead to.
 price_table bid_demand::learn_prices(const cluster& nodes) {
-    price_table prices = prices_by_size(now_.sizes, nodes);
+    price_table prices = prices_of(now_.sizes, nodes);
     std::vector<weighted_part> parts;
     for (const tally& entry : *now_.tallies) {
         const double devices = static_cast<double>(entry.of.devices) / now_.increment;
@@ -211,8 +206,7 @@ bool bid_demand::leave_trial(bool keep) {
 
 double bid_demand::offered() const noexcept {
     constexpr double accepted_min = 0.01; // nothing can be said of what a cluster offers that takes hardly anything
-    const double accepted =
-        now_.arrived > 0.0 ? std::clamp(now_.accepted / now_.arrived, accepted_min, 1.0) : 1.0;
+    const double accepted = now_.arrived > 0.0 ? std::clamp(now_.accepted / now_.arrived, accepted_min, 1.0) : 1.0;
     return now_.running_smoothed / accepted;
 }
 

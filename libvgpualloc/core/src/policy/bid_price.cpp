@@ -13,13 +13,14 @@ namespace vgpualloc::policies {
 
 namespace {
 
-constexpr std::int64_t price_steps = 64;            ///< Q
-constexpr std::int64_t milli_of_single = 3000;      ///< S1: what the last slot of one device costs
-constexpr std::int64_t slot_units = 1 << 16;        ///< of a slot, for parts of one
-constexpr std::int64_t near_steps = 64;             ///< of a GPU that has to leave before a next slot is there
-constexpr std::int64_t near_max = 16 * near_steps;  ///< beyond that none is near
+constexpr std::int64_t price_steps = 64;           ///< Q
+constexpr std::int64_t milli_of_single = 3000;     ///< S1: what the last slot of one device costs
+constexpr std::int64_t slot_units = 1 << 16;       ///< of a slot, for parts of one
+constexpr std::int64_t near_steps = 64;            ///< of a GPU that has to leave before a next slot is there
+constexpr std::int64_t near_max = 16 * near_steps; ///< beyond that none is near
 constexpr std::int32_t turnover_steps = 8;
-constexpr double units_per_gpu = 1000.0 * static_cast<double>(price_steps) * static_cast<double>(slot_units * turnover_steps);
+constexpr double units_per_gpu =
+    1000.0 * static_cast<double>(price_steps) * static_cast<double>(slot_units * turnover_steps);
 
 /// ln(16 / d) for d eighths of a turnover: the part of a slot that is s^L falls so with every GPU.
 constexpr std::array<double, turnover_steps> fall_of_next{
@@ -56,10 +57,13 @@ bool differ(const price_table& then, const price_table& now) {
 bid_price::bid_price(const policy_parameters& parameters, bid_options options)
     : demand_{!parameters.prices_are_known, options},
       own_prices_{parameters.prices_are_known ? nullptr : std::make_shared<price_book>()},
-      potential_{own_prices_        ? own_prices_
+      potential_{own_prices_         ? own_prices_
                  : parameters.prices ? parameters.prices
                                      : std::make_shared<const price_book>()} {
-    if (own_prices_ && parameters.prices) own_prices_->replace(parameters.prices->table);
+    if (own_prices_ && parameters.prices) {
+        first_prices_ = parameters.prices->table;
+        own_prices_->replace(first_prices_);
+    }
     if (parameters.learned) demand_.expect(*parameters.learned);
 }
 
@@ -69,15 +73,19 @@ void bid_price::take_classes() {
     slots_.set_classes(classes_);
     if (!before || !classes_ || !are_alike(*before, *classes_)) {
         levels_.of_class.clear();
-        stock_.clear();
+        levels_.stock.clear();
     }
     if (levels_.turnover > 0) ++epoch_;
-    if (own_prices_ && classes_ && differ(own_prices_->table, classes_->prices)) own_prices_->replace(classes_->prices);
+    if (own_prices_ && classes_ && differ(own_prices_->table, classes_->prices)) {
+        own_prices_->replace(classes_->prices);
+        levels_.rests_of = classes_;
+    }
     list_priced();
 }
 
 void bid_price::reprice(const ledger& book) {
-    const price_levels before = levels_;
+    const std::vector<std::int32_t> of_class_before = levels_.of_class;
+    const std::int32_t turnover_before = levels_.turnover;
     const double turnover = demand_.turnover() * turnover_steps;
     constexpr double turnover_slack = 0.72; // 0.09 of the whole
     if (std::abs(turnover - levels_.turnover) > turnover_slack) {
@@ -85,25 +93,24 @@ void bid_price::reprice(const ledger& book) {
     }
     if (levels_.turnover == 0) {
         levels_.of_class.clear();
-        stock_.clear();
+        levels_.stock.clear();
     }
     if (levels_.turnover > 0) {
         const std::span<const std::int64_t> stock = slots_.stock(book);
-        stock_.assign(stock.begin(), stock.end());
+        levels_.stock.assign(stock.begin(), stock.end());
         const double covered = demand_.options().stock_time * demand_.offered();
         const bool is_first = levels_.of_class.empty();
         levels_.of_class.resize(stock.size(), 0);
         for (std::size_t c = 0; c < stock.size(); ++c) {
             const double arrivals = covered * classes_->classes[c].share;
-            const double scarcity =
-                arrivals > 0.0 ? exp_of_minus(static_cast<double>(stock[c]) / arrivals) : 0.0;
+            const double scarcity = arrivals > 0.0 ? exp_of_minus(static_cast<double>(stock[c]) / arrivals) : 0.0;
             const double wanted = scarcity * static_cast<double>(price_steps);
             constexpr double slack = 0.75;
             std::int32_t& level = levels_.of_class[c];
             if (is_first || std::abs(wanted - level) > slack) level = static_cast<std::int32_t>(wanted + 0.5);
         }
     }
-    if (levels_ == before) return;
+    if (levels_.of_class == of_class_before && levels_.turnover == turnover_before) return;
     ++epoch_;
     list_priced();
 }
@@ -144,8 +151,8 @@ std::int64_t bid_price::slot_worth(const node_view& node) {
             if (next * rule.devices <= devices && next * rule.cpu <= node.cpu_capacity.count()) {
                 const std::int64_t devices_missing = (next * rule.devices - offered) * near_steps;
                 const std::int64_t cpu_missing = (next * rule.cpu - cpu_left) * near_steps / cpu_per_gpu;
-                const auto missing = static_cast<std::size_t>(
-                    std::max({devices_missing, cpu_missing, std::int64_t{0}}));
+                const auto missing =
+                    static_cast<std::size_t>(std::max({devices_missing, cpu_missing, std::int64_t{0}}));
                 if (missing < next_slot_.size()) units += next_slot_[missing];
             }
         }
@@ -206,8 +213,14 @@ void bid_price::leave_trial(bool keep) {
     price_levels before = std::move(before_trials_.back());
     before_trials_.pop_back();
     if (keep) return;
-    if (is_other_list) take_classes();
-    if (before == levels_) return;
+    if (is_other_list) {
+        classes_ = demand_.classes();
+        slots_.set_classes(classes_);
+    }
+    if (own_prices_ && before.rests_of != levels_.rests_of) {
+        own_prices_->replace(before.rests_of ? before.rests_of->prices : first_prices_);
+    }
+    if (!is_other_list && before == levels_) return;
     levels_ = std::move(before);
     ++epoch_;
     list_priced();
@@ -224,7 +237,7 @@ std::vector<slot_price> bid_price::slot_prices() const {
     for (const priced_class& priced : priced_) {
         result.push_back({.of = classes_->classes[priced.number],
                           .price = turnover() * static_cast<double>(priced.price) / (1000.0 * price_steps),
-                          .stock = stock_[priced.number]});
+                          .stock = levels_.stock[priced.number]});
     }
     return result;
 }
@@ -240,7 +253,7 @@ std::shared_ptr<const learned_prices> bid_price::learned() const {
         const auto price = std::ranges::find_if(priced, [&](const slot_price& slot) { return slot.of == of; });
         result->slots.push_back({.of = of,
                                  .price = price == priced.end() ? 0.0 : price->price,
-                                 .stock = c < stock_.size() ? stock_[c] : 0});
+                                 .stock = c < levels_.stock.size() ? levels_.stock[c] : 0});
     }
     return result;
 }

@@ -9,8 +9,7 @@ namespace vgpualloc {
 
 void slot_stock::set_classes(std::shared_ptr<const bid_classes> classes) {
     const auto alike = [](const bid_class& a, const bid_class& b) { return a.is_alike(b); };
-    const bool same_rows =
-        classes && classes_ && std::ranges::equal(classes->classes, classes_->classes, alike);
+    const bool same_rows = classes && classes_ && std::ranges::equal(classes->classes, classes_->classes, alike);
     classes_ = std::move(classes);
     rules_.clear();
     if (classes_) {

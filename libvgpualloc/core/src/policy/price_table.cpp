@@ -87,7 +87,7 @@ pod_size size_of(milli_cpu cpu, std::span<const device_request> containers, cons
 
 std::int64_t sized_demand::cpu_per_gpu() const noexcept { return static_cast<std::int64_t>(per_gpu(cpu, milli)); }
 
-price_table prices_by_size(const sized_demand& demand, const cluster& nodes) {
+price_table prices_of(const sized_demand& demand, const cluster& nodes) {
     const double without_devices = per_gpu(demand.cpu_without_devices, demand.milli);
     return {.devices = {},
             .cpu_per_gpu = demand.cpu_per_gpu(),
@@ -101,7 +101,7 @@ price_table prices_by_size(const workload& demand, const cluster& nodes) {
         const double weight = pod.weight > 0 ? static_cast<double>(pod.weight) : pod.frequency;
         sums.add(size_of(pod.cpu, pod.containers, nodes), weight);
     }
-    return prices_by_size(sums, nodes);
+    return prices_of(sums, nodes);
 }
 
 std::shared_ptr<const price_book> book_by_size(const workload& demand, const cluster& nodes) {

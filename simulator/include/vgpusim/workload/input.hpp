@@ -22,11 +22,11 @@ struct input_file {
 struct loaded_input {
     simulation_input input;
     std::vector<input_file> files;
-    vgpualloc::power_catalog power{};               ///< what the devices draw
+    vgpualloc::power_catalog power{};                  ///< what the devices draw
     std::optional<vgpualloc::learned_prices> prices{}; ///< that the configuration names
-    std::vector<error> warnings{};                  ///< what can be replayed, but is most likely not what was meant
-    std::size_t listed = 0;                         ///< pods of an openb list, before it is tuned
-    vgputraces::skipped_rows skipped{};             ///< of the pod list
+    std::vector<error> warnings{};                     ///< what can be replayed, but is most likely not what was meant
+    std::size_t listed = 0;                            ///< pods of an openb list, before it is tuned
+    vgputraces::skipped_rows skipped{};                ///< of the pod list
     std::vector<vgputraces::left_out_rows> left_out{};
 };
 

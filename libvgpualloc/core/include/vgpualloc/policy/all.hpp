@@ -28,12 +28,12 @@ inline constexpr std::array native_policies{
         "node with the least idle device capacity left over, then device with the least left over"),
     make_policy_entry<policies::bid_price>(
         "node and device that displace the least: what rests are worth, and slots that run out (learned demand)",
-        "start with it"),
+        "take it if pods share GPUs or ask for several, whether they leave or stay"),
     make_policy_entry<policies::binpack>("fullest node first, then fullest device: keeps whole nodes free"),
     make_policy_entry<policies::dual_price>(
         "node and device that lose the least of what rests are worth, as far as the node's CPU can use them",
         "take it if CPU runs out before GPUs do, or if pods fill the cluster or queue for it"),
-    make_policy_entry<policies::fgd>("node and device where fragmentation grows least (exact score)"),
+    make_policy_entry<policies::fgd>("node and device where fragmentation grows least (exact score)", "start with it"),
     make_policy_entry<policies::fgd_literal>(
         "node and device where free units grow least that a typical request can no longer get at", a_baseline),
     make_policy_entry<policies::fgd_stranded>(

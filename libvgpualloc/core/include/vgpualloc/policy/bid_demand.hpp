@@ -18,16 +18,16 @@ namespace vgpualloc {
 
 /// Constants of the learning; docs/bid-price.md says how they were chosen.
 struct bid_options {
-    double window_arrivals = 2000;       ///< W: in which the weight of an arrival falls to 1/e, in small clusters
-    double window_per_device = 1.0 / 3;  ///< W is at least this times the devices of the cluster
-    std::int64_t relearn_every = 500;    ///< arrivals from one list of classes to the next; before these 1, 2, 4, 8, …
+    double window_arrivals = 2000;      ///< W: in which the weight of an arrival falls to 1/e, in small clusters
+    double window_per_device = 1.0 / 3; ///< W is at least this times the devices of the cluster
+    std::int64_t relearn_every = 500;   ///< arrivals from one list of classes to the next; before these 1, 2, 4, 8, …
     std::int64_t devices_per_relearn = 16; ///< devices for each arrival more between two lists, in large clusters
-    std::int64_t descent_steps = 64;     ///< of the prices of rests, with every list of classes
-    double smoothing = 0.01;             ///< of the number of running pods, per arrival
-    std::size_t tallies_max = 256;       ///< kinds of requests that are counted; the least asked for go
-    std::size_t classes_max = 64;        ///< that have prices: those most asked for
-    double stock_time = 0.125;           ///< T: the part of a mean lifetime whose arrivals the slots should cover
-    double turnover_full = 0.75;         ///< releases per booking at which the cluster counts as turning over
+    std::int64_t descent_steps = 64;       ///< of the prices of rests, with every list of classes
+    double smoothing = 0.01;               ///< of the number of running pods, per arrival
+    std::size_t tallies_max = 256;         ///< kinds of requests that are counted; the least asked for go
+    std::size_t classes_max = 64;          ///< that have prices: those most asked for
+    double stock_time = 0.125;             ///< T: the part of a mean lifetime whose arrivals the slots should cover
+    double turnover_full = 0.75;           ///< releases per booking at which the cluster counts as turning over
     std::int64_t devices_per_pricing = 32; ///< devices for each arrival more between two looks at the prices
 };
 
@@ -109,9 +109,9 @@ private:
     bid_options options_;
     bool learns_prices_;
     learned now_;
-    std::vector<learned> before_trials_;                     ///< for every open trial
-    std::unordered_map<const void*, known_pod> known_;       ///< by address of the first container
-    std::size_t kinds_known_ = 0;                            ///< of devices, when known_ was filled
+    std::vector<learned> before_trials_;               ///< for every open trial
+    std::unordered_map<const void*, known_pod> known_; ///< by address of the first container
+    std::size_t kinds_known_ = 0;                      ///< of devices, when known_ was filled
     std::size_t nodes_known_ = 0;
     std::int64_t devices_ = 0; ///< of the cluster
 };

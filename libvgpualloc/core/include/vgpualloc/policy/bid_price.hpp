@@ -72,7 +72,10 @@ private:
     /// What prices stand at; a trial that is undone leaves it as it was.
     struct price_levels {
         std::vector<std::int32_t> of_class{}; ///< w_c in steps
+        std::vector<std::int64_t> stock{};    ///< slots by class, at the last look
         std::int32_t turnover = 0;            ///< d in eighths
+        /// The list of which the prices of rests are, where these are learned; null: those of the beginning.
+        std::shared_ptr<const bid_classes> rests_of{};
 
         bool operator==(const price_levels&) const = default;
     };
@@ -85,11 +88,11 @@ private:
     bid_demand demand_;
     slot_stock slots_;
     std::shared_ptr<price_book> own_prices_; ///< null: prices are known
+    price_table first_prices_;               ///< of rests, before anything was learned
     rest_potential potential_;
     std::shared_ptr<const bid_classes> classes_; ///< those of the demand when prices were last looked at
     price_levels levels_{};
     std::vector<price_levels> before_trials_; ///< for every open trial
-    std::vector<std::int64_t> stock_;         ///< by class, at the last look
     std::vector<priced_class> priced_;
     std::vector<std::int64_t> next_slot_; ///< by what has to leave before a next slot is there: its worth
     const ledger* book_ = nullptr;        ///< which one is followed; compared, never read

@@ -97,12 +97,12 @@ private:
     std::unordered_map<state_key, std::uint32_t, state_hash> row_numbers_;
     std::vector<std::int32_t> rows_; ///< [row][class]: what a device in a state offers
 
-    bool is_read_ = false;              ///< whether slots_ are those of the ledger, but for touched nodes
-    std::vector<node_index> touched_;   ///< nodes to read again, each once
-    std::vector<char> is_touched_;      ///< by node
-    std::vector<std::int32_t> slots_;   ///< [node][class]
-    std::vector<std::int64_t> stock_;   ///< by class
-    std::vector<std::int32_t> sums_;    ///< of the node that is being read, by class
+    bool is_read_ = false;            ///< whether slots_ are those of the ledger, but for touched nodes
+    std::vector<node_index> touched_; ///< nodes to read again, each once
+    std::vector<char> is_touched_;    ///< by node
+    std::vector<std::int32_t> slots_; ///< [node][class]
+    std::vector<std::int64_t> stock_; ///< by class
+    std::vector<std::int32_t> sums_;  ///< of the node that is being read, by class
 
     std::vector<std::uint32_t> config_rows_;  ///< by configuration id: position in config_offers_ + 1; 0 = none yet
     std::vector<std::int32_t> config_offers_; ///< [position][class]

@@ -44,7 +44,8 @@ public:
     /// and what parts are worth beyond pi. Kinds that cost nothing, as they are asked for less than others, and those
     /// with more states than a step can look at stay worth their size.
     void put_prices(price_table& into) const;
-    /// Puts the premiums of the kinds into it: how much more than the cheapest kind one costs, as a part of the dearest.
+    /// Puts the premiums of the kinds into it: how much more than the cheapest kind one costs, as a part of the
+    /// dearest.
     void put_premiums(price_table& into) const;
 
 private:

@@ -96,7 +96,7 @@ struct sized_demand {
 
 /// A table that lists no device and needs no solver: rests are worth their size, capped by the CPU per GPU that
 /// requests ask for.
-[[nodiscard]] price_table prices_by_size(const sized_demand& demand, const cluster& nodes);
+[[nodiscard]] price_table prices_of(const sized_demand& demand, const cluster& nodes);
 [[nodiscard]] price_table prices_by_size(const workload& demand, const cluster& nodes);
 /// A book with these, for whoever has no solver.
 [[nodiscard]] std::shared_ptr<const price_book> book_by_size(const workload& demand, const cluster& nodes);
