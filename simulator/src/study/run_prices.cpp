@@ -19,7 +19,7 @@ expected<void> run_prices::begin(const run_config& config, const loaded_input& l
     for (vgpualloc::node& node : devices_.nodes) {
         for (vgpualloc::device& device : node.devices) device.service = vgpualloc::service_state::in_service;
     }
-    auto solver = find_solver("prices=lp", stop);
+    auto solver = find_solver(config.prices == prices_solved ? "prices=lp" : "policy dual_price", stop);
     if (!solver) return unexpected(std::move(solver.error()));
     solver_ = *std::move(solver);
     if (config.price_demand == price_demand::learned) {

@@ -87,7 +87,7 @@ TEST(live_options, a_policy_that_is_not_known_is_told_with_those_that_draw_nothi
         const auto live = vgpualloc::live_cluster::make(options);
         return live ? std::string{"no error"} : live.error().message();
     };
-    EXPECT_THAT(message(""), StartsWith("policy: got '\"\"', expected one of best_fit, binpack, "));
+    EXPECT_THAT(message(""), StartsWith("policy: got '\"\"', expected one of best_fit, bid_price, "));
     EXPECT_THAT(message("best"), testing::AllOf(HasSubstr("got 'best'"), testing::Not(HasSubstr("random"))));
     EXPECT_THAT(message("random"), HasSubstr("a policy that draws nothing"));
 }
