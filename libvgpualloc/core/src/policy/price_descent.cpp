@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "vgpualloc/packing/mode_packing.hpp"
+#include "vgpualloc/policy/weighed_requests.hpp"
 
 namespace vgpualloc {
 
@@ -13,18 +14,7 @@ namespace {
 /// Cells or states of a knapsack, so that a step takes microseconds.
 constexpr std::size_t states_max = 1024;
 
-bool is_served(const device_spec& device, const device_request& request) {
-    return why_not(device, {}, service_state::in_service, request).code == rejection_code::none;
-}
-
-/// Milli-GPU of an idle device that a request takes, which it serves.
-double size_on(const device_spec& device, const device_request& request) {
-    std::vector<partition> parts;
-    device.mode->candidates(device, {}, request, parts);
-    return static_cast<double>(device.mode->used(device, device.mode->with(device, {}, parts.front())).count());
-}
-
-std::int64_t thousandths(double price) { return static_cast<std::int64_t>(price * 1000.0 + 0.5); }
+std::int64_t in_thousandths(double price) { return static_cast<std::int64_t>(price * 1000.0 + 0.5); }
 
 } // namespace
 
@@ -80,8 +70,8 @@ void price_descent::pack_groups() {
         std::vector<device_request> requests;
         for (std::size_t i = 0; i < parts_.size(); ++i) {
             const device_request& request = parts_[i].request;
-            if (!is_served(group.kinds.front(), request)) continue;
-            const double size = size_on(group.kinds.front(), request);
+            if (!policies::is_served(group.kinds.front(), request)) continue;
+            const auto size = static_cast<double>(policies::size_on(group.kinds.front(), request).count());
             parts_[i].value = parts_[i].value == 0.0 ? size : std::min(parts_[i].value, size);
             group.parts.push_back(i);
             requests.push_back(request);
@@ -158,11 +148,11 @@ void price_descent::put_prices(price_table& into) const {
         if (theta[g] < theta_min) continue;
         for (const device_spec& kind : groups_[g].kinds) {
             price_table::device_prices& entry = into.entry_of(kind);
-            entry.idle = thousandths(theta[g]);
+            entry.idle = in_thousandths(theta[g]);
             entry.parts.clear();
             for (const std::size_t number : groups_[g].parts) {
                 const part& of = parts_[number];
-                const std::int64_t worth = thousandths(of.value - of.mean);
+                const std::int64_t worth = in_thousandths(of.value - of.mean);
                 if (worth > 0) entry.parts.push_back({.request = of.request, .worth = worth});
             }
         }
@@ -176,7 +166,7 @@ void price_descent::put_premiums(price_table& into) const {
     if (most <= 0.0) return;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         for (const device_spec& kind : groups_[g].kinds) {
-            into.entry_of(kind).premium = thousandths((theta[g] - least) / most);
+            into.entry_of(kind).premium = in_thousandths((theta[g] - least) / most);
         }
     }
 }

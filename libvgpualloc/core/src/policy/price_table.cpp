@@ -5,15 +5,14 @@
 #include <cmath>
 #include <cstddef>
 
-#include "vgpualloc/model/device.hpp"
+#include "vgpualloc/policy/weighed_requests.hpp"
 
 namespace vgpualloc {
 
-namespace {
+using policies::is_served;
+using policies::size_on;
 
-bool is_served(const device_spec& device, const device_request& request) {
-    return why_not(device, {}, service_state::in_service, request).code == rejection_code::none;
-}
+namespace {
 
 /// Whether the models that a request names keep it from a kind of device in the cluster that would serve it.
 bool is_kept_away(const device_request& request, const cluster& nodes) {
@@ -25,12 +24,8 @@ bool is_kept_away(const device_request& request, const cluster& nodes) {
 
 /// Milli-GPU of one device that a request takes; 0 if no kind of device takes it.
 std::int64_t milli_of(const device_request& request, const cluster& nodes) {
-    std::vector<partition> parts;
-    for (std::size_t i = 0; i < nodes.kinds.size(); ++i) {
-        const device_spec& spec = nodes.kinds[i];
-        if (!is_served(spec, request)) continue;
-        spec.mode->candidates(spec, {}, request, parts);
-        return spec.mode->used(spec, spec.mode->with(spec, {}, parts.front())).count();
+    for (const device_spec& kind : nodes.kinds) {
+        if (is_served(kind, request)) return size_on(kind, request).count();
     }
     return 0;
 }

@@ -25,6 +25,18 @@ inline constexpr std::int64_t further_max = 1024;
     return request;
 }
 
+/// Whether an idle device takes one device's worth of the request.
+[[nodiscard]] inline bool is_served(const device_spec& device, const device_request& request) {
+    return why_not(device, {}, service_state::in_service, request).code == rejection_code::none;
+}
+
+/// What one device's worth of a request takes of an idle device that serves it.
+[[nodiscard]] inline milli_gpu size_on(const device_spec& device, const device_request& request) {
+    std::vector<partition> parts;
+    device.mode->candidates(device, {}, request, parts);
+    return device.mode->used(device, device.mode->with(device, {}, parts.front()));
+}
+
 /// How many of these a device could take in a row, by its mode's first choices; 0 where it takes none at all.
 [[nodiscard]] inline std::int64_t further_on(const device_view& device, const device_request& request) {
     if (device.service != service_state::in_service) return 0;
