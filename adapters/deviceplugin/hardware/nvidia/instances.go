@@ -2,6 +2,7 @@ package nvidia
 
 import (
 	"fmt"
+	"iter"
 	"sort"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -75,15 +76,27 @@ type gpuInstance struct {
 	info   nvml.GpuInstanceInfo
 }
 
+// gpuProfiles are the profiles of which a card can have GPU instances. After an error there is none more.
+func (l *Library) gpuProfiles(device nvml.Device) iter.Seq2[nvml.GpuInstanceProfileInfo, error] {
+	return func(yield func(nvml.GpuInstanceProfileInfo, error) bool) {
+		for profile := range nvml.GPU_INSTANCE_PROFILE_COUNT {
+			description, code := device.GetGpuInstanceProfileInfo(profile)
+			if absent(code) || (code == nvml.SUCCESS && description.InstanceCount == 0) {
+				continue
+			}
+			err := l.failed("nvmlDeviceGetGpuInstanceProfileInfo", code)
+			if !yield(description, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // gpuInstances are a card's by number. One that is destroyed while they are read is left out.
 func (l *Library) gpuInstances(device nvml.Device) (map[uint32]gpuInstance, error) {
 	result := map[uint32]gpuInstance{}
-	for profile := range nvml.GPU_INSTANCE_PROFILE_COUNT {
-		description, code := device.GetGpuInstanceProfileInfo(profile)
-		if absent(code) || (code == nvml.SUCCESS && description.InstanceCount == 0) {
-			continue
-		}
-		if err := l.failed("nvmlDeviceGetGpuInstanceProfileInfo", code); err != nil {
+	for description, err := range l.gpuProfiles(device) {
+		if err != nil {
 			return nil, err
 		}
 		handles, code := device.GetGpuInstances(&description)

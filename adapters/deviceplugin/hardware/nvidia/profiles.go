@@ -3,8 +3,6 @@ package nvidia
 import (
 	"fmt"
 
-	"github.com/NVIDIA/go-nvml/pkg/nvml"
-
 	"vgpualloc.example/adapters/deviceplugin/hardware"
 )
 
@@ -21,12 +19,8 @@ func (l *Library) Profiles(uuid string) ([]hardware.Profile, error) {
 		return nil, err
 	}
 	var result []hardware.Profile
-	for number := range nvml.GPU_INSTANCE_PROFILE_COUNT {
-		description, code := device.GetGpuInstanceProfileInfo(number)
-		if absent(code) || (code == nvml.SUCCESS && description.InstanceCount == 0) {
-			continue
-		}
-		if err := l.failed("nvmlDeviceGetGpuInstanceProfileInfo", code); err != nil {
+	for description, err := range l.gpuProfiles(device) {
+		if err != nil {
 			return nil, err
 		}
 		places, code := device.GetGpuInstancePossiblePlacements(&description)

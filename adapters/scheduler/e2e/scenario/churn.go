@@ -50,11 +50,9 @@ type mark struct {
 // Churn has pods of all modes come and go on two real nodes, while MIG cards are cut for them, GPUs report errors, and kubelets, device
 // plugins and the scheduler are killed. At every look what containers were given, annotations, hardware and ledger have to agree.
 func Churn(ctx context.Context, options Options) error {
-	var result *churnSummary
 	options.Factor = memoryFactor
-	err := onCluster(ctx, options, func(env *Env) {
-		summary := &churnSummary{Summary: env.summary("churn"), Submitted: map[string]int{}, Refused: map[string]int{}, Killed: map[string]int{}}
-		result = summary
+	return judged(ctx, options, "churn", func(env *Env, common *Summary) outcome {
+		summary := &churnSummary{Summary: common, Submitted: map[string]int{}, Refused: map[string]int{}, Killed: map[string]int{}}
 		churn := &churn{env: env, summary: summary, busy: map[string][]mark{}, sick: map[string]int{}}
 		churn.nodes = []*realNode{env.startNode(1, []string{"hami-core", "hami-core", "mig", "mps"}),
 			env.startNode(2, []string{"hami-core", "mig", "mig", "mps"})}
@@ -63,14 +61,9 @@ func Churn(ctx context.Context, options Options) error {
 			churn.round()
 		}
 		churn.end()
-		env.measure(summary.Summary)
-		env.write("churn", summary)
+		env.measure(common)
+		return summary
 	})
-	if err != nil {
-		return err
-	}
-	result.print()
-	return result.verdict()
 }
 
 // alive is about how many pods there are.

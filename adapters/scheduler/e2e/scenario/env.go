@@ -107,12 +107,19 @@ type outcome interface {
 	verdict() error
 }
 
-// conduct plays a scenario with nodes of every kind and a scheduler that runs, and writes, prints and judges the outcome.
+// conduct plays a scenario with nodes of every kind and a scheduler that runs.
 func conduct(ctx context.Context, options Options, name string, scenario func(*Env, *Summary) outcome) error {
-	var result outcome
-	err := onCluster(ctx, options, func(env *Env) {
+	return judged(ctx, options, name, func(env *Env, summary *Summary) outcome {
 		env.addNodes()
 		must(env.StartScheduler())
+		return scenario(env, summary)
+	})
+}
+
+// judged plays a scenario on a cluster without nodes, and writes, prints and judges the outcome.
+func judged(ctx context.Context, options Options, name string, scenario func(*Env, *Summary) outcome) error {
+	var result outcome
+	err := onCluster(ctx, options, func(env *Env) {
 		result = scenario(env, env.summary(name))
 		env.write(name, result)
 	})

@@ -9,22 +9,15 @@ import (
 // HAMi has pods in HAMi's spelling run on a real node that is registered as HAMi's device plugin does it. They are placed by a
 // kube-scheduler that asks our extender, which writes its decisions as HAMi's scheduler does.
 func HAMi(ctx context.Context, options Options) error {
-	var result *nodeSummary
 	options.Factor = 1 // the kubelet counts cards alone
-	err := onCluster(ctx, options, func(env *Env) {
-		stage := &nodeStage{env: env, summary: &nodeSummary{Summary: env.summary("hami")}}
-		result = stage.summary
+	return judged(ctx, options, "hami", func(env *Env, summary *Summary) outcome {
+		stage := &nodeStage{env: env, summary: &nodeSummary{Summary: summary}}
 		stage.real = env.startNodeFor(ofHAMi, 1, []string{"hami-core", "hami-core", "mig"})
 		must(env.StartScheduler())
 		stage.playHAMi()
-		env.measure(result.Summary)
-		env.write("hami", result)
+		env.measure(summary)
+		return stage.summary
 	})
-	if err != nil {
-		return err
-	}
-	result.print()
-	return result.verdict()
 }
 
 func (stage *nodeStage) playHAMi() {

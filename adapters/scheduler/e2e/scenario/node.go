@@ -35,23 +35,16 @@ type nodeStep struct {
 // Node has pods of every way of sharing run on a real node whose cards are shared in different ways: from the pod that is submitted to
 // what its containers see.
 func Node(ctx context.Context, options Options) error {
-	var result *nodeSummary
 	options.Factor = memoryFactor
-	err := onCluster(ctx, options, func(env *Env) {
-		stage := &nodeStage{env: env, summary: &nodeSummary{Summary: env.summary("node")}}
-		result = stage.summary
+	return judged(ctx, options, "node", func(env *Env, summary *Summary) outcome {
+		stage := &nodeStage{env: env, summary: &nodeSummary{Summary: summary}}
 		stage.real = env.startNode(1, []string{"hami-core", "hami-core", "mig", "mps"})
 		must(env.StartScheduler())
 		env.Say("ready")
 		stage.play()
-		env.measure(result.Summary)
-		env.write("node", result)
+		env.measure(summary)
+		return stage.summary
 	})
-	if err != nil {
-		return err
-	}
-	result.print()
-	return result.verdict()
 }
 
 type nodeStage struct {

@@ -21,23 +21,16 @@ const ruleChanged = "changed_by_switch"
 // Switch has pods run under stock Volcano with our device plugin, puts our scheduler into its place while they run, and then stock
 // Volcano again. Each node is shared in one way, because stock Volcano takes the mode of a node's last card for that of all.
 func Switch(ctx context.Context, options Options) error {
-	var result *nodeSummary
 	options.Factor = 1 // stock Volcano compares units of memory with the MiB of MIG profiles
-	err := onCluster(ctx, options, func(env *Env) {
-		stage := &switchStage{nodeStage: nodeStage{env: env, summary: &nodeSummary{Summary: env.summary("switch")}}, seen: map[string]running{}}
-		result = stage.summary
+	return judged(ctx, options, "switch", func(env *Env, summary *Summary) outcome {
+		stage := &switchStage{nodeStage: nodeStage{env: env, summary: &nodeSummary{Summary: summary}}, seen: map[string]running{}}
 		stage.cores = env.startNode(1, []string{"hami-core", "hami-core"})
 		stage.real = env.startNode(2, []string{"mig"})
 		stage.mps = env.startNode(3, []string{"mps"})
 		stage.play()
-		env.measure(result.Summary)
-		env.write("switch", result)
+		env.measure(summary)
+		return stage.summary
 	})
-	if err != nil {
-		return err
-	}
-	result.print()
-	return result.verdict()
 }
 
 // switchStage is a nodeStage on three nodes, of which real has the MIG card.
