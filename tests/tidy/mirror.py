@@ -49,7 +49,8 @@ HOLDS = {
         "core/config", "core/error", "core/expected", "core/hash", "core/ids", "core/units", "version", "vgpualloc"],
     "tests/unit/policy/places_test.cpp": [
         "policy/device_values", "policy/fgd_literal", "policy/fgd_stranded", "policy/first_fit", "policy/keep_idle",
-        "policy/mcc", "policy/mecc", "policy/mfi", "policy/weighed_requests"],
+        "policy/mcc", "policy/mecc", "policy/mfi", "policy/state_key",
+        "policy/weighed_requests"],
     "tests/unit/policy/bid_price_test.cpp": ["policy/bid_demand", "policy/bid_slots", "policy/learned_prices"],
     "tests/unit/policy/dual_price_test.cpp": ["policy/rest_potential"],
     "tests/unit/policy/ssp_test.cpp": ["policy/priced", "policy/slot_scarcity"],

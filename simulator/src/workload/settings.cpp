@@ -110,7 +110,8 @@ constexpr auto table_of_settings() {
             "prices", "--prices",
             "Prices for bid_price and dual_price: online (learned of the arrivals, the default of bid_price), lp "
             "(solved "
-            "from the pod list, the default of dual_price), or prices.json of an earlier run (docs/price-policy.md)"),
+            "from the pod list, the default of dual_price), or prices.json of an earlier run (docs/price-policy.md)",
+            prices_words),
         choice<&run_config::price_demand, price_demand_words>(
             "price_demand", "known or learned",
             "What prices are solved from: the pod list, or the arrivals of the run"),

@@ -154,9 +154,11 @@ constexpr run_setting text(std::string_view name, std::string_view flag, std::st
 }
 
 template <std::string run_config::* Field>
-constexpr run_setting input(std::string_view name, std::string_view flag, std::string_view help) {
+constexpr run_setting input(std::string_view name, std::string_view flag, std::string_view help,
+                            std::span<const std::string_view> words = {}) {
     run_setting entry = text<Field>(name, flag, "name of an input", "FILE", help);
     entry.type = setting_type::input;
+    entry.words = words;
     return entry;
 }
 

@@ -29,17 +29,21 @@ cluster gpus_of(const std::vector<std::string>& models) {
     return nodes;
 }
 
+/// What so many steps make of these parts on ten GPUs.
+price_table prices_after(std::int64_t steps, const std::vector<weighted_part>& parts) {
+    price_descent descent{true};
+    descent.set_demand(parts, gpus_of(std::vector<std::string>(10, "A")));
+    descent.step(steps);
+    price_table table;
+    descent.put_prices(table);
+    return table;
+}
+
 /// 0.8 and 0.2 of a GPU go together, and there are half as many small ones as large ones. So half of the GPUs have a
 /// large pod alone: a GPU is worth 0.8, a small pod beside it 0.2 that nobody pays for. By hand: theta = 800, the price
 /// of a small part is all of its size, that of a large one nothing.
 TEST(price_descent, comes_to_the_dual_prices_of_a_program_solved_by_hand) {
-    const cluster nodes = gpus_of(std::vector<std::string>(10, "A"));
-    price_descent descent{true};
-    const std::vector<weighted_part> parts{weighted_of(800, 10.0), weighted_of(200, 2.0)};
-    descent.set_demand(parts, nodes);
-    descent.step(3000);
-    price_table table;
-    descent.put_prices(table);
+    const price_table table = prices_after(3000, {weighted_of(800, 10.0), weighted_of(200, 2.0)});
     ASSERT_EQ(table.devices.size(), 1U);
     EXPECT_NEAR(static_cast<double>(table.devices[0].idle), 800'000.0, 20'000.0);
     ASSERT_FALSE(table.devices[0].parts.empty());
@@ -48,13 +52,7 @@ TEST(price_descent, comes_to_the_dual_prices_of_a_program_solved_by_hand) {
 }
 
 TEST(price_descent, everything_fits_together_and_so_is_worth_its_size) {
-    const cluster nodes = gpus_of(std::vector<std::string>(10, "A"));
-    price_descent descent{true};
-    const std::vector<weighted_part> parts{weighted_of(500, 3.0), weighted_of(250, 1.0)};
-    descent.set_demand(parts, nodes);
-    descent.step(500);
-    price_table table;
-    descent.put_prices(table);
+    const price_table table = prices_after(500, {weighted_of(500, 3.0), weighted_of(250, 1.0)});
     ASSERT_EQ(table.devices.size(), 1U);
     // Steps go on around the optimum; what counts is the part of an idle device that a rest is worth.
     const auto idle = static_cast<double>(table.devices[0].idle);

@@ -27,11 +27,11 @@ void descend(std::shared_ptr<price_descent>& descent, bool any_model, std::span<
 
 } // namespace
 
-void bid_demand::count_devices(const cluster& nodes) {
-    if (nodes_known_ == nodes.nodes.size() && devices_ > 0) return;
-    nodes_known_ = nodes.nodes.size();
+void bid_demand::count_devices(const ledger& book) {
+    if (counted_ == &book && devices_ > 0) return;
+    counted_ = &book;
     devices_ = 0;
-    for (const node& of : nodes.nodes) devices_ += static_cast<std::int64_t>(of.devices.size());
+    for (const node& of : book.nodes().nodes) devices_ += static_cast<std::int64_t>(of.devices.size());
 }
 
 std::vector<bid_demand::tally>& bid_demand::own_tallies() {
@@ -106,8 +106,8 @@ void bid_demand::scale_down() {
     now_.increment = 1.0;
 }
 
-bool bid_demand::is_due(std::int64_t devices) const noexcept {
-    const std::int64_t every = std::max(options_.relearn_every, devices / options_.devices_per_relearn);
+bool bid_demand::is_due() const noexcept {
+    const std::int64_t every = std::max(options_.relearn_every, devices_ / options_.devices_per_relearn);
     const bool early = now_.arrivals < every && std::has_single_bit(static_cast<std::uint64_t>(now_.arrivals));
     return early || now_.arrivals % every == 0;
 }
@@ -118,7 +118,7 @@ bool bid_demand::note_arrival(const pod_request& request, const ledger& book) {
         now_.sizes.add({.cpu = request.cpu.count()}, now_.increment);
         return false;
     }
-    count_devices(nodes);
+    count_devices(book);
     const double window =
         std::max(options_.window_arrivals, options_.window_per_device * static_cast<double>(devices_));
     now_.increment *= 1.0 + 1.0 / window;
@@ -133,7 +133,7 @@ bool bid_demand::note_arrival(const pod_request& request, const ledger& book) {
     now_.arrived += now_.increment;
     now_.running_smoothed += options_.smoothing * (static_cast<double>(now_.running) - now_.running_smoothed);
     ++now_.arrivals;
-    if (!is_due(devices_)) return false;
+    if (!is_due()) return false;
     list_classes(nodes);
     return true;
 }
@@ -176,6 +176,7 @@ price_table bid_demand::learn_prices(const cluster& nodes) {
 }
 
 void bid_demand::observe(const policy_event& event) {
+    if (event.entry == nullptr) devices_ = 0;
     if (event.entry == nullptr || event.entry->where.shares.empty()) return;
     if (books(event.kind)) {
         ++now_.running;

@@ -115,18 +115,24 @@ void bid_price::reprice(const ledger& book) {
     list_priced();
 }
 
+/// Of a slot of a class, in milli-GPU / price_steps.
+std::int64_t bid_price::price_of(std::size_t number) const {
+    const bid_class& of = classes_->classes[number];
+    return (of.devices == 1 ? milli_of_single : of.milli) * levels_.of_class[number];
+}
+
 /// Makes of levels and classes what scores are made of.
 void bid_price::list_priced() {
     before_ = {};
     priced_.clear();
-    next_slot_.clear();
     if (levels_.turnover == 0 || !classes_) return;
     for (std::size_t c = 0; c < levels_.of_class.size(); ++c) {
         if (levels_.of_class[c] == 0) continue;
-        const bid_class& of = classes_->classes[c];
-        const std::int64_t whole = of.devices == 1 ? milli_of_single : of.milli;
-        priced_.push_back({.number = c, .price = whole * levels_.of_class[c], .rule = slots_.rules()[c]});
+        priced_.push_back({.number = c, .price = price_of(c), .rule = slots_.rules()[c]});
     }
+    if (next_slot_turnover_ == levels_.turnover) return;
+    next_slot_turnover_ = levels_.turnover;
+    next_slot_.clear();
     const double fall = fall_of_next[static_cast<std::size_t>(levels_.turnover - 1)] / static_cast<double>(near_steps);
     for (std::int64_t missing = 0; missing < near_max; ++missing) {
         const double part = exp_of_minus(fall * static_cast<double>(missing));
@@ -177,27 +183,24 @@ double bid_price::node_score(const request_view& request, const node_view& befor
 }
 
 void bid_price::note_arrival(const pod_request& request, const ledger& book) {
-    if (book_ != &book || devices_ == 0) {
-        book_ = &book;
-        slots_.forget_nodes();
-        devices_ = 0;
-        for (const node& of : book.nodes().nodes) devices_ += static_cast<std::int64_t>(of.devices.size());
-    }
+    follow(book);
     const std::int64_t arrivals_before = demand_.arrivals();
     const bool is_new_list = demand_.note_arrival(request, book);
     if (demand_.arrivals() == arrivals_before) return; // of a pod without devices
     if (is_new_list) take_classes();
-    const std::int64_t every = 1 + devices_ / demand_.options().devices_per_pricing;
+    const std::int64_t every = 1 + demand_.devices() / demand_.options().devices_per_pricing;
     if (is_new_list || demand_.arrivals() % every == 0) reprice(book);
 }
 
+/// What was read of another ledger's nodes is void.
+void bid_price::follow(const ledger& book) {
+    if (book_ == &book) return;
+    book_ = &book;
+    slots_.forget_nodes();
+}
+
 void bid_price::observe(const policy_event& event) {
-    if (book_ != event.book) {
-        book_ = event.book;
-        devices_ = 0;
-        slots_.forget_nodes();
-    }
-    if (event.entry == nullptr) devices_ = 0;
+    follow(*event.book);
     demand_.observe(event);
     slots_.touch(event.where);
 }
@@ -232,30 +235,25 @@ void bid_price::forget_ids() {
     before_ = {};
 }
 
-std::vector<slot_price> bid_price::slot_prices() const {
-    std::vector<slot_price> result;
-    for (const priced_class& priced : priced_) {
-        result.push_back({.of = classes_->classes[priced.number],
-                          .price = turnover() * static_cast<double>(priced.price) / (1000.0 * price_steps),
-                          .stock = levels_.stock[priced.number]});
-    }
-    return result;
-}
-
 std::shared_ptr<const learned_prices> bid_price::learned() const {
     auto result = std::make_shared<learned_prices>();
     result->rests = prices();
     result->turnover = turnover();
     if (!classes_) return result;
-    std::vector<slot_price> priced = slot_prices();
+    const bool is_priced = !levels_.of_class.empty();
     for (std::size_t c = 0; c < classes_->classes.size(); ++c) {
-        const bid_class& of = classes_->classes[c];
-        const auto price = std::ranges::find_if(priced, [&](const slot_price& slot) { return slot.of == of; });
-        result->slots.push_back({.of = of,
-                                 .price = price == priced.end() ? 0.0 : price->price,
-                                 .stock = c < levels_.stock.size() ? levels_.stock[c] : 0});
+        slot_price& slot = result->slots.emplace_back(slot_price{.of = classes_->classes[c]});
+        if (!is_priced) continue;
+        slot.price = turnover() * static_cast<double>(price_of(c)) / (1000.0 * price_steps);
+        slot.stock = levels_.stock[c];
     }
     return result;
+}
+
+std::vector<slot_price> bid_price::slot_prices() const {
+    std::vector<slot_price> slots = learned()->slots;
+    std::erase_if(slots, [](const slot_price& slot) { return slot.price == 0.0; });
+    return slots;
 }
 
 } // namespace vgpualloc::policies

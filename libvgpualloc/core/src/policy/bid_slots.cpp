@@ -38,7 +38,7 @@ void slot_stock::touch(node_index where) {
     touched_.push_back(where);
 }
 
-std::uint32_t slot_stock::row_of(const device_spec& spec, const state_key& key) {
+std::uint32_t slot_stock::row_of(const device_spec& spec, const policies::state_key& key) {
     constexpr std::size_t rows_max = std::size_t{1} << 16;
     if (row_numbers_.size() >= rows_max) {
         row_numbers_.clear();

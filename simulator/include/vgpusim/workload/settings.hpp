@@ -1,6 +1,7 @@
 // The settings of a run: every key, its text form and its checks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -24,6 +25,7 @@ enum class defragment : std::uint8_t { never, on_loss, periodic };
 /// Where prices come from, beside a file: bid_price learns them without a solver, or they are solved.
 inline constexpr std::string_view prices_online = "online";
 inline constexpr std::string_view prices_solved = "lp";
+inline constexpr std::array<std::string_view, 2> prices_words{prices_online, prices_solved};
 
 /// What prices are solved from: the pod list, or the arrivals of the run so far.
 enum class price_demand : std::uint8_t { known, learned };
@@ -81,17 +83,18 @@ struct run_setting {
     setting_type type = setting_type::text;
     std::string_view values; ///< that it may have, in words; empty: any text
     std::string_view help;
-    std::string_view flag;        ///< of `run` and `compare`; empty: --set alone
-    std::string_view placeholder; ///< of its value, in their help
+    std::string_view flag;                     ///< of `run` and `compare`; empty: --set alone
+    std::string_view placeholder;              ///< of its value, in their help
+    std::span<const std::string_view> words{}; ///< that an input may have instead of a name
     /// Errors have the key as their field; the configuration is then as it was.
     expected<void> (*set)(run_config&, std::string_view key, std::string_view value);
     std::string (*get)(const run_config&);
 
     /// It names an input.
     [[nodiscard]] bool is_path() const noexcept { return type == setting_type::input; }
-    /// This value of it does; words that it may have instead do not.
+    /// This value of it does.
     [[nodiscard]] bool is_path(std::string_view value) const noexcept {
-        return is_path() && !(name == "prices" && (value == prices_online || value == prices_solved));
+        return is_path() && std::ranges::find(words, value) == words.end();
     }
 };
 

@@ -66,6 +66,8 @@ public:
     /// Releases per booking, as a part of bid_options::turnover_full, 0 to 1: 0 where nobody has left yet.
     [[nodiscard]] double turnover() const noexcept;
     [[nodiscard]] std::int64_t arrivals() const noexcept { return now_.arrivals; }
+    /// Devices of the cluster at the last arrival.
+    [[nodiscard]] std::int64_t devices() const noexcept { return devices_; }
     [[nodiscard]] const bid_options& options() const noexcept { return options_; }
 
 private:
@@ -100,11 +102,11 @@ private:
     [[nodiscard]] const known_pod& find_pod(const pod_request& request, const cluster& nodes);
     [[nodiscard]] std::size_t enter_tally(const device_request& container, std::int64_t milli);
     void scale_down();
-    [[nodiscard]] bool is_due(std::int64_t devices) const noexcept;
+    [[nodiscard]] bool is_due() const noexcept;
     void list_classes(const cluster& nodes);
     [[nodiscard]] price_table learn_prices(const cluster& nodes);
     [[nodiscard]] std::vector<tally>& own_tallies();
-    void count_devices(const cluster& nodes);
+    void count_devices(const ledger& book);
 
     bid_options options_;
     bool learns_prices_;
@@ -112,8 +114,8 @@ private:
     std::vector<learned> before_trials_;               ///< for every open trial
     std::unordered_map<const void*, known_pod> known_; ///< by address of the first container
     std::size_t kinds_known_ = 0;                      ///< of devices, when known_ was filled
-    std::size_t nodes_known_ = 0;
-    std::int64_t devices_ = 0; ///< of the cluster
+    const ledger* counted_ = nullptr;                  ///< whose devices were counted; compared, never read
+    std::int64_t devices_ = 0;                         ///< of that one; 0: they are counted at the next arrival
 };
 
 } // namespace vgpualloc

@@ -83,6 +83,8 @@ private:
     void take_classes();
     void reprice(const ledger& book);
     void list_priced();
+    void follow(const ledger& book);
+    [[nodiscard]] std::int64_t price_of(std::size_t number) const;
     [[nodiscard]] std::int64_t slot_worth(const node_view& node);
 
     bid_demand demand_;
@@ -95,8 +97,8 @@ private:
     std::vector<price_levels> before_trials_; ///< for every open trial
     std::vector<priced_class> priced_;
     std::vector<std::int64_t> next_slot_; ///< by what has to leave before a next slot is there: its worth
+    std::int32_t next_slot_turnover_ = 0; ///< at which that is
     const ledger* book_ = nullptr;        ///< which one is followed; compared, never read
-    std::int64_t devices_ = 0;            ///< of that one
     std::uint64_t epoch_ = 0;
 
     struct seen_node {

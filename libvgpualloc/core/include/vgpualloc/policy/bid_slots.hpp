@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "vgpualloc/core/hash.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/view.hpp"
 #include "vgpualloc/policy/bid_demand.hpp"
+#include "vgpualloc/policy/state_key.hpp"
 
 namespace vgpualloc {
 
@@ -75,26 +75,14 @@ public:
     [[nodiscard]] const std::vector<slot_rule>& rules() const noexcept { return rules_; }
 
 private:
-    struct state_key {
-        std::uint32_t kind = 0;
-        service_state service{};
-        device_state state;
-        bool operator==(const state_key&) const = default;
-    };
-    struct state_hash {
-        [[nodiscard]] std::size_t operator()(const state_key& key) const noexcept {
-            return hash_combine(hash_value(key.state), key.kind * 4U + static_cast<std::uint64_t>(key.service));
-        }
-    };
-
     [[nodiscard]] std::size_t width() const noexcept { return rules_.size(); }
-    [[nodiscard]] std::uint32_t row_of(const device_spec& spec, const state_key& key);
+    [[nodiscard]] std::uint32_t row_of(const device_spec& spec, const policies::state_key& key);
     void add_row(std::uint32_t row, std::int32_t* sums) const noexcept;
     void read_node(const ledger& book, node_index where);
 
     std::shared_ptr<const bid_classes> classes_;
     std::vector<slot_rule> rules_; ///< by class
-    std::unordered_map<state_key, std::uint32_t, state_hash> row_numbers_;
+    std::unordered_map<policies::state_key, std::uint32_t, policies::state_key_hash> row_numbers_;
     std::vector<std::int32_t> rows_; ///< [row][class]: what a device in a state offers
 
     bool is_read_ = false;            ///< whether slots_ are those of the ledger, but for touched nodes

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "vgpualloc/core/hash.hpp"
 #include "vgpualloc/policy/policy.hpp"
+#include "vgpualloc/policy/state_key.hpp"
 
 namespace vgpualloc::policies {
 
@@ -19,7 +19,7 @@ public:
     /// The value of a device: what `compute(device)` gives, asked once for every state of a kind.
     template <class Compute>
     [[nodiscard]] std::int64_t of_device(const device_view& device, Compute&& compute) {
-        const key wanted{.kind = device.kind, .service = device.service, .state = device.state};
+        const state_key wanted{.kind = device.kind, .service = device.service, .state = device.state};
         const auto [at, is_new] = devices_.try_emplace(wanted, 0);
         if (is_new) at->second = compute(device);
         return at->second;
@@ -41,18 +41,6 @@ public:
 
 private:
     static constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::min();
-    struct key {
-        std::uint32_t kind = 0;
-        service_state service{};
-        device_state state;
-
-        bool operator==(const key&) const = default;
-    };
-    struct key_hash {
-        [[nodiscard]] std::size_t operator()(const key& value) const noexcept {
-            return hash_combine(hash_value(value.state), value.kind * 4U + static_cast<std::uint64_t>(value.service));
-        }
-    };
 
     template <class Compute>
     [[nodiscard]] std::int64_t sum_over(const device_config& config, Compute& compute) {
@@ -62,7 +50,7 @@ private:
     }
 
     std::vector<std::int64_t> configs_; ///< by id
-    std::unordered_map<key, std::int64_t, key_hash> devices_;
+    std::unordered_map<state_key, std::int64_t, state_key_hash> devices_;
 };
 
 /// What a device has free, in units of its placement grid; devices whose parts lie at no places have a thousand units.

@@ -9,11 +9,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "vgpualloc/core/hash.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/request.hpp"
 #include "vgpualloc/model/view.hpp"
 #include "vgpualloc/policy/policy.hpp"
+#include "vgpualloc/policy/state_key.hpp"
 
 namespace vgpualloc {
 
@@ -80,17 +80,6 @@ private:
         std::int64_t running = 0;
         bool has_arrivals = false;
     };
-    struct state_key {
-        std::uint32_t kind = 0;
-        service_state service{};
-        device_state state;
-        bool operator==(const state_key&) const = default;
-    };
-    struct state_hash {
-        [[nodiscard]] std::size_t operator()(const state_key& key) const noexcept {
-            return hash_combine(hash_value(key.state), key.kind * 4U + static_cast<std::uint64_t>(key.service));
-        }
-    };
     struct known_request {
         device_request request;
         std::size_t number = 0;
@@ -126,7 +115,7 @@ private:
     const ledger* book_ = nullptr;                            ///< which one is followed; compared, never read
     bool is_read_ = false;                                    ///< whether rows_of_devices_ are those of the ledger
     std::vector<std::vector<std::uint32_t>> rows_of_devices_; ///< by node and device
-    std::unordered_map<state_key, std::uint32_t, state_hash> row_numbers_;
+    std::unordered_map<policies::state_key, std::uint32_t, policies::state_key_hash> row_numbers_;
     std::vector<std::int32_t> rows_;  ///< [row][class]
     std::vector<std::int64_t> stock_; ///< by class
     std::vector<double> prices_;
