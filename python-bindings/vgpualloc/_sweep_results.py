@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Of compared measures: whether more is better. The figures of a cell that differences() tells of.
 _MEASURES = {"served_ratio": True, "allocation_mean_ratio": True, "fragmentation_mean_milli": False, "pods_placed": True,
              "wait_mean_s": False, "bounded_slowdown_mean": False, "served_memory_ratio": True,
-             "served_compute_ratio": True}
+             "served_compute_ratio": True, "accepted_gpu_ratio": True}
 _OF_QUEUES = ("wait_mean_s", "bounded_slowdown_mean")
 
 
