@@ -119,8 +119,8 @@ public:
         run.started = numbers[7];
         run.moved = numbers[8];
         run.classes = std::move(classes);
-        for (const auto& [arrived, accepted] : of_classes) {
-            run.figures.of_classes.push_back({.arrived = arrived, .accepted = accepted});
+        for (const auto& pods : of_classes) {
+            run.figures.of_classes.push_back({.arrived = pods.first, .accepted = pods.second});
         }
         losses_.push_back(std::move(run));
     }
