@@ -1,6 +1,11 @@
 """What scripts share that write the tables of a page of docs/: a table stands between `<!-- name -->` and `<!-- /name -->`."""
 
+import math
 import re
+import statistics
+
+# Student's t, two-sided 95 %, by degrees of freedom.
+STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 
 
 def table(header, rows):
@@ -17,3 +22,15 @@ def with_table(page, name, text):
     if replaced != 1:
         raise SystemExit(f"the page has {replaced} places for table {name}, expected one")
     return page
+
+
+def paired(mine, theirs):
+    """Mean and half the 95 % interval of the differences."""
+    differences = [a - b for a, b in zip(mine, theirs, strict=True)]
+    n = len(differences)
+    return statistics.fmean(differences), STUDENT[n - 1] * statistics.stdev(differences) / math.sqrt(n)
+
+
+def mean_or_dash(values, places):
+    there = [value for value in values if value is not None]
+    return f"{statistics.fmean(there):.{places}f}" if there else "–"

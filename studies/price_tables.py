@@ -3,8 +3,8 @@
 
     python3 studies/price_tables.py [--vgpusim PROGRAM] [--results FOLDER] [--jobs N] [--run [PART …]]
 
-Without --run the results of an earlier run in FOLDER are taken. A table is made when all results that it needs are there;
-otherwise it is left as it is. PART is one or more of filling, scarce, bounds, departures, steady, modes, time; without any, all are
+Without --run the results of an earlier run in FOLDER are taken. A table is made when all results that it needs are there and the
+page has a place for it; otherwise it is left as it is. PART is one or more of filling, scarce, bounds, departures, steady, modes, time; without any, all are
 run. openb's lists are looked for by vgpusim, in $VGPUALLOC_TRACES or in the folder of `vgpusim fetch`; scarce makes lists of its own
 of the default list in $VGPUALLOC_TRACES.
 """
@@ -20,7 +20,8 @@ import statistics
 import subprocess
 import sys
 
-from page_tables import table, with_table
+from page_tables import mean_or_dash, paired, table, with_table
+from price_figure import drawn
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "price-policy.md"
@@ -45,6 +46,9 @@ LOADS = ["0.9", "1.0", "1.1"]
 STEADY_SEEDS = range(1, 6)
 STEADY_PODS = 60_000
 MEAN_DURATION_S = 3600
+# What is measured in a steady state, with its decimals: accepted pods, and pods weighted by the GPUs that they ask for.
+STEADY_MEASURES = {"accepted": ("pods accepted, %", 3), "accepted_gpus": ("GPUs accepted, %", 3), "allocated": ("allocated, %", 3),
+                   "wait_s": ("wait, s", 0)}
 
 MIXES = ["mig-uniform", "mig-small", "mig-big", "mig-bimodal", "mig-mid", "mig-mixed-vendor"]
 IN_MIXES = ["best_fit", "fgd", OURS, "ssp"]
@@ -55,10 +59,6 @@ TIMED = {"fgd": ["--policy", "fgd"], BASELINE: ["--policy", BASELINE], OURS: ["-
 GIVEN = "dual_price, --prices"
 REPEATS = 15
 SOLUTIONS = 30  # of a run that learns: the default list tuned to 1.3 has 10,866 arrivals
-
-# Student's t, two-sided 95 %, by degrees of freedom.
-STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
-COLOURS = {"dual_price, known": "#0072b2", LEARNED: "#56b4e9", "bound": "#d55e00"}
 
 
 def pods_of(name):
@@ -164,11 +164,15 @@ class runner:
                         summary = self.summary("--nodes", "steady-lists/nodes.csv", "--pods", "steady-lists/pods.csv",
                                                "--departures", "--policy", policy, "--discipline", discipline,
                                                "--sample-interval-s", 3600)
+                        acceptance = summary["acceptance"]
                         if discipline == "try_once":
-                            row["accepted"] = 100 * summary["pods"]["placed"] / summary["pods"]["arrived"]
+                            row["accepted"] = 100 * acceptance["accepted_ratio"]
+                            row["accepted_gpus"] = 100 * acceptance["accepted_gpu_ratio"]
+                            row["accepted_by_size"] = {size["size"]: 100 * size["accepted_ratio"] for size in acceptance["by_size"]}
                             row["allocated"] = 100 * summary["gpu"]["allocation_until_last_arrival_ratio"]
                         else:
                             row["wait_s"] = summary["wait_s"]["mean"]
+                            row["wait_s_by_size"] = {size["size"]: size["wait_mean_s"] for size in acceptance["by_size"]}
                     rows.append(row)
         (self.results / "steady.json").write_text(json.dumps(rows, indent=1) + "\n")
         shutil.rmtree(self.results / "steady-lists")
@@ -233,20 +237,20 @@ def bound_of(results, name, seed):
     return loaded(results / "bounds" / f"{name}-{seed}" / "bound.json")
 
 
+def steady_rows(results):
+    rows = loaded(results / "steady.json")
+    if "accepted_gpus" not in rows[0]:
+        raise SystemExit("price_tables: steady.json does not say which GPUs were accepted; run the part steady again")
+    return rows
+
+
 def steady_values(results):
     """By load, policy and measure, the values by seed."""
     values = {}
-    for row in loaded(results / "steady.json"):
-        for measure in ("accepted", "allocated", "wait_s"):
+    for row in steady_rows(results):
+        for measure in STEADY_MEASURES:
             values.setdefault((row["load"], row["policy"], measure), []).append(row[measure])
     return values
-
-
-def paired(mine, theirs):
-    """Mean and half the 95 % interval of the differences."""
-    differences = [a - b for a, b in zip(mine, theirs, strict=True)]
-    n = len(differences)
-    return statistics.fmean(differences), STUDENT[n - 1] * statistics.stdev(differences) / math.sqrt(n)
 
 
 # Tables.
@@ -270,6 +274,21 @@ def filling_table(results):
             line = [values[name, policy] for name in LISTS]
             rows.append([seeds_named(seeds), named(policy), *(f"{v:.2f}" for v in [*line, statistics.fmean(line)])])
     return table(["seeds", "policy", *LISTS, "mean"], rows)
+
+
+def filling_accepted_table(results):
+    """Pods and GPUs accepted until the end, and of each size of pod how many: means of the lists that have such pods."""
+    rows, sizes, by_size = [], {}, "accepted_ratio_by_size"
+    for seeds in (TUNING, FRESH):
+        headlines = [headline | {"policy": policy or headline["policy"]} for kind, policy in (("filling", ""), ("learned", LEARNED))
+                     for headline in loaded(results / f"{kind}-{seeds}" / "study.json")["headlines"]]
+        sizes |= {size: None for headline in headlines for size in headline[by_size]}
+        for policy in [*FILLING, LEARNED]:
+            mine = [headline for headline in headlines if headline["policy"] == policy]
+            line = [[headline[key]["mean"] for headline in mine] for key in ("accepted_ratio", "accepted_gpu_ratio")]
+            line += [[headline[by_size][size]["mean"] for headline in mine if size in headline[by_size]] for size in sizes]
+            rows.append([seeds_named(seeds), named(policy), *(f"{100 * statistics.fmean(values):.2f}" for values in line)])
+    return table(["seeds", "policy", "pods accepted, %", "GPUs accepted, %", *(f"size {size}, %" for size in sizes)], rows)
 
 
 def scarce_table(results):
@@ -327,7 +346,7 @@ def steady_table(results):
     for load in LOADS:
         for policy in STEADY:
             row = [load, named(policy)]
-            for measure, places in (("accepted", 3), ("allocated", 3), ("wait_s", 0)):
+            for measure, (_, places) in STEADY_MEASURES.items():
                 mine = values[load, policy, measure]
                 row.append(f"{statistics.fmean(mine):.{places}f}")
                 if policy == BASELINE:
@@ -337,7 +356,23 @@ def steady_table(results):
                 row.append(f"{mean:+.{places}f} ± {half:.{places}f}")
             rows.append(row)
     against = f"against `{BASELINE}`"
-    return table(["load", "policy", "accepted, %", against, "allocated, %", against, "wait, s", against], rows)
+    return table(["load", "policy", *(head for title, _ in STEADY_MEASURES.values() for head in (title, against))], rows)
+
+
+def steady_sizes_table(results):
+    """Of the pods of each size, how many were accepted where they are lost, and how long they waited where they wait: means of seeds."""
+    rows = steady_rows(results)
+    sizes = list(dict.fromkeys(size for row in rows for size in row["accepted_by_size"]))
+    lines = []
+    for load in LOADS:
+        for policy in STEADY:
+            line = [load, named(policy)]
+            of_cell = [row for row in rows if (row["load"], row["policy"]) == (load, policy)]
+            for size in sizes:
+                line.append(" / ".join(mean_or_dash([row[key].get(size) for row in of_cell], places)
+                                       for key, places in (("accepted_by_size", 2), ("wait_s_by_size", 0))))
+            lines.append(line)
+    return table(["load", "policy", *sizes], lines)
 
 
 def steady_against_fgd(results):
@@ -345,28 +380,29 @@ def steady_against_fgd(results):
     rows = []
     for load in LOADS:
         row = [load]
-        for measure, places in (("accepted", 3), ("allocated", 3), ("wait_s", 0)):
+        for measure, (_, places) in STEADY_MEASURES.items():
             mean, half = paired(values[load, OURS, measure], values[load, "fgd", measure])
             row.append(f"{mean:+.{places}f} ± {half:.{places}f}")
         rows.append(row)
-    return table(["load", "accepted, points", "allocated, points", "wait, s"], rows)
+    return table(["load", *(title.replace("%", "points") for title, _ in STEADY_MEASURES.values())], rows)
 
 
 def modes_table(results):
-    """Accepted pods and memory by policy, and the paired differences to fgd."""
+    """Accepted pods, GPUs and memory by policy, and the paired differences to fgd."""
+    measures = {"accepted_ratio": "pods", "accepted_gpu_ratio": "GPUs", "accepted_memory_ratio": "memory"}
     rows = []
     for mix in MIXES:
         cell = loaded(results / "modes" / mix / "study.json")["cells"][0]
         values = {policy["policy"]: {measure: [100 * value for value in policy[measure]["by_seed"]]
-                                     for measure in ("accepted_ratio", "accepted_memory_ratio")} for policy in cell["policies"]}
+                                     for measure in measures} for policy in cell["policies"]}
         row = [f"`{mix}`"]
         for policy in IN_MIXES:
             row.append(" / ".join(f"{statistics.fmean(line):.2f}" for line in values[policy].values()))
-        for measure in ("accepted_ratio", "accepted_memory_ratio"):
+        for measure in measures:
             mean, half = paired(values[OURS][measure], values["fgd"][measure])
             row.append(f"{mean:+.2f} ± {half:.2f}")
         rows.append(row)
-    return table(["scenario", *map(named, IN_MIXES), "pods against `fgd`", "memory against `fgd`"], rows)
+    return table(["scenario", *map(named, IN_MIXES), *(f"{title} against `fgd`" for title in measures.values())], rows)
 
 
 def time_table(results):
@@ -395,33 +431,7 @@ def figure(results):
             bars[name][label] = statistics.fmean(gains[seed] for seed in seeds_of(TUNING))
         bars[name]["bound"] = statistics.fmean(100 * bound_of(results, name, seed)["forced_prefix"]["ratio"] - baseline[seed]
                                                for seed in seeds_of(TUNING))
-    width, height, left, top, right, bottom = 720, 380, 60, 20, 190, 45
-    most = max(max(of_list.values()) for of_list in bars.values()) * 1.05
-    group = (width - left - right) / len(LISTS)
-    bar = group / (len(COLOURS) + 1)
-    y = lambda points: height - bottom - (height - top - bottom) * points / most
-    title = f"Points of allocation above {BASELINE}, mean of seeds {seeds_named(TUNING)}"
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-             f'font-size="12"><title>{title}</title>', f'<rect width="{width}" height="{height}" fill="#ffffff"/>']
-    for half in range(0, int(2 * most) + 1):
-        points = half / 2
-        parts.append(f'<line x1="{left}" x2="{width - right}" y1="{y(points):.1f}" y2="{y(points):.1f}" stroke="#dddddd"/>'
-                     f'<text x="{left - 6}" y="{y(points) + 4:.1f}" text-anchor="end">{points:.1f}</text>')
-    parts.append(f'<text x="14" y="{(top + height - bottom) / 2}" text-anchor="middle" transform="rotate(-90 14 '
-                 f'{(top + height - bottom) / 2})">points above {BASELINE}</text>')
-    for number, (name, of_list) in enumerate(bars.items()):
-        begin = left + group * number + bar / 2
-        for place, (label, points) in enumerate(of_list.items()):
-            filling = f'fill="{COLOURS[label]}"' if label != "bound" else f'fill="none" stroke="{COLOURS[label]}"'
-            parts.append(f'<rect x="{begin + bar * place:.1f}" y="{y(points):.1f}" width="{bar - 2:.1f}" '
-                         f'height="{height - bottom - y(points):.1f}" {filling}/>')
-        parts.append(f'<text x="{begin + 1.5 * bar:.1f}" y="{height - bottom + 18}" text-anchor="middle">{name}</text>')
-    for number, label in enumerate(COLOURS):
-        text = "bound, same prefix" if label == "bound" else label
-        filling = f'fill="{COLOURS[label]}"' if label != "bound" else f'fill="none" stroke="{COLOURS[label]}"'
-        parts.append(f'<rect x="{width - right + 20}" y="{top + 6 + 20 * number}" width="14" height="10" {filling}/>'
-                     f'<text x="{width - right + 42}" y="{top + 16 + 20 * number}">{text}</text>')
-    return "\n".join(parts + ["</svg>"]) + "\n"
+    return drawn(bars, f"Points of allocation above {BASELINE}, mean of seeds {seeds_named(TUNING)}", f"points above {BASELINE}")
 
 
 FILLING_FILES = [*(f"{kind}-{seeds}/study.json" for kind in ("filling", "learned") for seeds in (TUNING, FRESH)),
@@ -429,10 +439,11 @@ FILLING_FILES = [*(f"{kind}-{seeds}/study.json" for kind in ("filling", "learned
 BOUND_FILES = [*(f"{KNOWN_FEEDS}/{name}/compare.json" for name in LISTS),
                *(f"bounds/{name}-{seed}/bound.json" for name in LISTS for seed in seeds_of(TUNING))]
 # By name of the place in the page: what makes it, and of which results.
-TABLES = {"filling": (filling_table, FILLING_FILES), "gains": (gains_table, FILLING_FILES),
+TABLES = {"filling": (filling_table, FILLING_FILES), "filling-accepted": (filling_accepted_table, FILLING_FILES), "gains": (gains_table, FILLING_FILES),
           "scarce": (scarce_table, [f"{kind}-{seeds}/study.json" for kind in ("scarce", "scarce-learned") for seeds in (TUNING, FRESH)]), "bounds": (bounds_table, BOUND_FILES),
           "departures": (departures_table, [f"departures-{tune}/compare.json" for tune in TUNES]),
-          "steady": (steady_table, ["steady.json"]), "steady-against-fgd": (steady_against_fgd, ["steady.json"]),
+          "steady": (steady_table, ["steady.json"]), "steady-sizes": (steady_sizes_table, ["steady.json"]),
+          "steady-against-fgd": (steady_against_fgd, ["steady.json"]),
           "modes": (modes_table, [f"modes/{mix}/study.json" for mix in MIXES]),
           "time": (time_table, ["time.json"]), "time-of-solver": (time_of_solver, ["time.json"])}
 PARTS = ["filling", "scarce", "bounds", "departures", "steady", "modes", "time"]
@@ -445,7 +456,7 @@ def are_there(results, files):
 def written(page, results):
     """The page with the tables whose results are there."""
     for name, (make, needed) in TABLES.items():
-        if are_there(results, needed):
+        if are_there(results, needed) and f"<!-- {name} -->" in page:
             page = with_table(page, name, make(results))
     return page
 

@@ -1,6 +1,9 @@
 #include "vgpufacade/words.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -12,7 +15,10 @@
 
 namespace vgpufacade {
 
+using vgpusim::acceptance;
+using vgpusim::accepted_size;
 using vgpusim::distribution;
+using vgpusim::gpu_sizes;
 using vgpusim::group_figures;
 using vgpusim::loaded_input;
 using vgpusim::row_counts;
@@ -56,6 +62,23 @@ std::string served_parts_in_words(const run_figures& figures) {
                        100.0 * figures.served_compute_ratio);
 }
 
+/// How much of what pods asked for was accepted, and of pods by size. Nothing where no pod asks for a GPU.
+std::string accepted_words(const run_record& record) {
+    const acceptance& accepted = record.accepted;
+    if (accepted.arrived_units == 0) return {};
+    std::string text =
+        fmt::format("accepted       {:.2f} % of {:.2f} GPUs asked for; pods by GPUs:", 100.0 * accepted.gpu_ratio(),
+                    accepted.arrived_gpus());
+    const char* separator = " ";
+    for (std::size_t i = 0; i < gpu_sizes.size(); ++i) {
+        if (accepted.by_size[i].arrived == 0) continue;
+        text +=
+            fmt::format("{}{}: {:.2f} %", separator, gpu_sizes[i].name, 100.0 * accepted.by_size[i].accepted_ratio());
+        separator = ", ";
+    }
+    return text + "\n";
+}
+
 std::string text_of(const run_record& record, const loaded_input& loaded, const std::string& answer) {
     std::string text;
     const auto& result = record.result;
@@ -66,6 +89,7 @@ std::string text_of(const run_record& record, const loaded_input& loaded, const 
     const row_counts& rows = record.rows;
     text += fmt::format("pods           {} arrived, {} placed, {} failed{}\n", rows.arrived, rows.placed, rows.failed,
                         record.has_queue ? fmt::format(", {} still waiting", rows.waiting) : "");
+    text += accepted_words(record);
     if (record.has_queue) add_waits(text, queue_figures_of(record, loaded.input).all);
     text += fmt::format("served         running pods requested {:.2f} % of {} GPUs{}{}\n", 100.0 * figures.served_ratio,
                         record.gpus, leave ? ", on average" : "", served_parts_in_words(figures));
@@ -98,6 +122,39 @@ std::string outcome_text(const simulation_outcome& outcome) {
     return text_of(outcome.record(), outcome.input(), outcome.answer());
 }
 
+namespace {
+
+/// A line per policy, with a column for each size of pod that arrived. A figure that is missing is a dash.
+template <class Figure>
+std::string size_table(const std::vector<run_record>& records, std::string_view title, Figure figure) {
+    std::string text = fmt::format("\n{:<28}", title);
+    for (std::size_t i = 0; i < gpu_sizes.size(); ++i) {
+        if (records.front().accepted.by_size[i].arrived > 0) text += fmt::format(" {:>10}", gpu_sizes[i].name);
+    }
+    for (const run_record& record : records) {
+        text += fmt::format("\n{:<28}", record.config.policy);
+        for (const accepted_size& size : record.accepted.by_size) {
+            if (size.arrived == 0) continue;
+            const std::optional<double> value = std::invoke(figure, size);
+            text += value ? fmt::format(" {:>10.2f}", *value) : fmt::format(" {:>10}", "-");
+        }
+    }
+    return text + "\n";
+}
+
+/// How much of each size of pod was accepted, and how long pods of it waited. Nothing where no pod asks for a GPU.
+std::string size_tables(const std::vector<run_record>& records) {
+    if (records.front().accepted.arrived_units == 0) return {};
+    std::string text = size_table(records, "pods accepted %, by GPUs", [](const accepted_size& size) {
+        return std::optional{100.0 * size.accepted_ratio()};
+    });
+    const bool has_queue = std::ranges::any_of(records, &run_record::has_queue);
+    if (has_queue) text += size_table(records, "mean wait in s, by GPUs", &accepted_size::wait_mean_s);
+    return text;
+}
+
+} // namespace
+
 std::string comparison_text(const std::vector<run_record>& records) {
     std::string text;
     const bool leave = std::ranges::any_of(records, &run_record::pods_leave);
@@ -106,7 +163,7 @@ std::string comparison_text(const std::vector<run_record>& records) {
     // Memory and compute apart where they differ.
     const bool has_parts = std::ranges::any_of(
         figures, [](const run_figures& of_run) { return of_run.served_memory_ratio != of_run.served_compute_ratio; });
-    text += fmt::format("{:<28} {:>12}{} {:>13}{} {:>14} {:>9} {:>9} {:>14}\n", "policy",
+    text += fmt::format("{:<28} {:>15} {:>12}{} {:>13}{} {:>14} {:>9} {:>9} {:>14}\n", "policy", "GPUs accepted %",
                         leave ? "mean served %" : "served %", has_parts ? "  memory %  compute %" : "",
                         leave ? "mean alloc %" : "allocation %", leave ? "  peak alloc %" : "",
                         leave ? "mean unusable" : "unusable GPUs", "placed", "failed", "decisions/s");
@@ -117,11 +174,13 @@ std::string comparison_text(const std::vector<run_record>& records) {
                                                           100.0 * of_run.served_compute_ratio)
                                             : "";
         const std::string peak = leave ? fmt::format(" {:>13.2f}", 100.0 * of_run.allocation_peak_ratio) : "";
-        text += fmt::format("{:<28} {:>{}.2f}{} {:>13.2f}{} {:>14.2f} {:>9} {:>9} {:>14.0f}\n", record.config.policy,
-                            100.0 * of_run.served_ratio, leave ? 13 : 12, parts, 100.0 * of_run.allocation_mean_ratio,
-                            peak, of_run.unusable_milli / 1000.0, record.rows.placed, record.rows.failed,
+        text += fmt::format("{:<28} {:>15.2f} {:>{}.2f}{} {:>13.2f}{} {:>14.2f} {:>9} {:>9} {:>14.0f}\n",
+                            record.config.policy, 100.0 * record.accepted.gpu_ratio(), 100.0 * of_run.served_ratio,
+                            leave ? 13 : 12, parts, 100.0 * of_run.allocation_mean_ratio, peak,
+                            of_run.unusable_milli / 1000.0, record.rows.placed, record.rows.failed,
                             record.result.decisions_per_s());
     }
+    text += size_tables(records);
     text += fmt::format("\n{}\n", verdict_of(records));
     return text + offered_load_words(records.front());
 }

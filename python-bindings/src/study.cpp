@@ -22,6 +22,41 @@ namespace {
 
 using vgpufacade::named_options;
 
+constexpr unsigned low_bits = 62; // of a wide number that is told as two
+
+/// What acceptance_of() takes: the units of a GPU, all pods, wide amounts as two numbers, and pods by size. Waits are
+/// no part of it.
+std::vector<std::int64_t> numbers_of(const vgpusim::acceptance& accepted) {
+    std::vector<std::int64_t> numbers{accepted.whole, accepted.pods.arrived, accepted.pods.accepted};
+    for (const vgpusim::wide_integer units : {accepted.arrived_units, accepted.accepted_units}) {
+        numbers.push_back(static_cast<std::int64_t>(units >> low_bits));
+        numbers.push_back(static_cast<std::int64_t>(units & ((vgpusim::wide_integer{1} << low_bits) - 1)));
+    }
+    for (const vgpusim::accepted_size& size : accepted.by_size) {
+        numbers.push_back(size.arrived);
+        numbers.push_back(size.accepted);
+    }
+    return numbers;
+}
+
+vgpusim::acceptance acceptance_of(const std::vector<std::int64_t>& numbers) {
+    constexpr std::size_t first_size = 7;
+    if (numbers.size() != first_size + 2 * vgpusim::gpu_sizes.size() || numbers[0] <= 0) {
+        raise_state("another study's run");
+    }
+    const auto wide = [&numbers](std::size_t at) {
+        return (vgpusim::wide_integer{numbers[at]} << low_bits) + numbers[at + 1];
+    };
+    vgpusim::acceptance accepted{.whole = numbers[0], .arrived_units = wide(3), .accepted_units = wide(5)};
+    accepted.pods.arrived = numbers[1];
+    accepted.pods.accepted = numbers[2];
+    for (std::size_t i = 0; i < accepted.by_size.size(); ++i) {
+        accepted.by_size[i].arrived = numbers[first_size + 2 * i];
+        accepted.by_size[i].accepted = numbers[first_size + 2 * i + 1];
+    }
+    return accepted;
+}
+
 /// Runs of policies, lists, loads and seeds, in the order of vgpusim::experiment::position_of(). They are of workload
 /// models or of lists whose pods stay; policies may be some that no command knows.
 class study {
@@ -48,11 +83,14 @@ public:
     }
     void add_list(std::size_t pods) { list_sizes_.push_back(pods); }
 
-    /// `columns`: the loads, in percent, and then a column for each of vgpusim::load_metric_names.
-    void add_run(const std::vector<std::vector<double>>& columns, std::int64_t arrived, std::int64_t failed) {
+    /// `columns`: the loads, in percent, and then a column for each of vgpusim::load_metric_names. `accepted`: as
+    /// numbers_of() has it.
+    void add_run(const std::vector<std::vector<double>>& columns, std::int64_t arrived, std::int64_t failed,
+                 const std::vector<std::int64_t>& accepted) {
         if (is_of_models_ || columns.size() != 1 + vgpusim::load_metric_names.size())
             raise_state("another study's run");
-        vgpusim::studied_run run{.curve = {}, .arrived = arrived, .failed = failed};
+        vgpusim::studied_run run{
+            .curve = {}, .arrived = arrived, .failed = failed, .accepted = acceptance_of(accepted)};
         for (std::size_t row = 0; row < columns.front().size(); ++row) {
             const double percent = columns.front()[row];
             if (!(percent >= 0.0 && percent <= static_cast<double>(vgpusim::load_pct_max))) raise_state("no load");
@@ -64,9 +102,10 @@ public:
         runs_.push_back(std::move(run));
     }
 
-    /// `numbers` and `of_classes`: as losses_of() has them.
+    /// `numbers`, `of_classes` and `accepted`: as losses_of() has them.
     void add_losses(const std::vector<std::int64_t>& numbers, std::vector<std::string> classes,
-                    const std::vector<std::pair<std::int64_t, std::int64_t>>& of_classes) {
+                    const std::vector<std::pair<std::int64_t, std::int64_t>>& of_classes,
+                    const std::vector<std::int64_t>& accepted) {
         constexpr std::size_t count = 9;
         if (!is_of_models_ || numbers.size() != count || classes.size() != of_classes.size()) {
             raise_state("another study's run");
@@ -76,11 +115,12 @@ public:
         run.figures.arrived = {.memory = numbers[2], .compute = numbers[3]};
         run.figures.accepted = {.memory = numbers[4], .compute = numbers[5]};
         run.figures.filled_of = numbers[6];
+        run.figures.of_gpus = acceptance_of(accepted);
         run.started = numbers[7];
         run.moved = numbers[8];
         run.classes = std::move(classes);
-        for (const auto& [arrived, accepted] : of_classes) {
-            run.figures.of_classes.push_back({.arrived = arrived, .accepted = accepted});
+        for (const auto& pods : of_classes) {
+            run.figures.of_classes.push_back({.arrived = pods.first, .accepted = pods.second});
         }
         losses_.push_back(std::move(run));
     }
@@ -129,13 +169,16 @@ nb::object losses_of(const vgpufacade::simulation_outcome& outcome) {
                                             of.filled_of,       run.started,        run.moved};
     std::vector<std::pair<std::int64_t, std::int64_t>> of_classes;
     for (const auto& pods : of.of_classes) of_classes.emplace_back(pods.arrived, pods.accepted);
-    return nb::make_tuple(numbers, run.classes, of_classes);
+    return nb::make_tuple(numbers, run.classes, of_classes, numbers_of(of.of_gpus));
 }
 
 } // namespace
 
 void bind_study(nb::module_& module) {
     module.def("losses", &losses_of, nb::arg("outcome"));
+    module.def(
+        "accepted", [](const vgpufacade::simulation_outcome& outcome) { return numbers_of(outcome.record().accepted); },
+        nb::arg("outcome"));
     nb::class_<study>(module, "Study")
         .def(nb::init<const std::string&, const named_options&, const std::vector<std::string>&,
                       std::vector<std::string>, std::vector<double>, const std::pair<std::int64_t, std::int64_t>&>(),
@@ -143,8 +186,9 @@ void bind_study(nb::module_& module) {
              nb::arg("seeds"))
         .def("add_input", &study::add_input, nb::arg("path"), nb::arg("sha256"))
         .def("add_list", &study::add_list, nb::arg("pods"))
-        .def("add_run", &study::add_run, nb::arg("columns"), nb::arg("arrived"), nb::arg("failed"))
-        .def("add_losses", &study::add_losses, nb::arg("numbers"), nb::arg("classes"), nb::arg("of_classes"))
+        .def("add_run", &study::add_run, nb::arg("columns"), nb::arg("arrived"), nb::arg("failed"), nb::arg("accepted"))
+        .def("add_losses", &study::add_losses, nb::arg("numbers"), nb::arg("classes"), nb::arg("of_classes"),
+             nb::arg("accepted"))
         .def("write", &study::write, nb::arg("wall_s"), nb::arg("cpu_s"), nb::arg("jobs"));
 }
 

@@ -197,7 +197,7 @@ def test_differences_are_those_of_compare(quickstart, vgpusim, tmp_path, options
     sweep = vg.sweep({"policy": policies, "seed": range(42, 46)}, **quickstart, **options, keep="figures", cache=tmp_path / "cells")
     again = vg.sweep({"policy": policies, "seed": range(42, 46)}, **quickstart, **options, keep="figures", cache=tmp_path / "cells")
     assert ("not comparable" in {row["shown"] for row in printed}) == ("tune" in options)  # jobs that wait for ever
-    assert len({row["measure"] for row in printed}) == (8 if "discipline" in options else 6)
+    assert len({row["measure"] for row in printed}) == (9 if "discipline" in options else 7)
     for of in (sweep, again):
         ours = of.differences(against="fgd").to_dict()
         assert [{name: None if value != value else value for name, value in row.items()} for row in ours] == printed

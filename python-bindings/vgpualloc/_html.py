@@ -90,6 +90,8 @@ def of_result(result: Result) -> str:
     total = gpu["total_milli"]
     when = "mean over time" if leave else "at the end"
     figures = [(f"GPUs served, {when}", _percent(gpu["served_ratio"], 1), "what running pods asked for, of all GPUs"),
+               ("GPUs accepted, of those asked for", _percent(summary["acceptance"]["accepted_gpu_ratio"], 1),
+                "asked for by the pods that were placed"),
                (f"GPUs allocated, {when}", _percent(gpu["allocation_mean_ratio"], 1), "of all GPUs")]
     if leave:
         figures.append(("GPUs allocated, at the peak", _percent(gpu["allocation_peak_ratio"], 1), "of all GPUs"))

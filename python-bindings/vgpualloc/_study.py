@@ -24,6 +24,7 @@ _VARIED = ("pods", "offered_load", "policy", "seed")  # the slowest first
 def part_of_cell(outcome: _core.Outcome) -> dict[str, Any]:
     """What files and comparisons need of a run beside figures and curve. It goes through JSON."""
     return {"inputs": outcome.input_files(), "listed": outcome.listed(), "losses": _core.losses(outcome),
+            "accepted": _core.accepted(outcome),
             "means": outcome.means(), "jobs_of_waits": outcome.jobs_of_waits()}
 
 
@@ -135,4 +136,5 @@ def _add_curves(study: _core.Study, sweep: Sweep, numbers: list[int]) -> None:
     arrived, failed = sweep.table["arrived"], sweep.table["failed"]
     for number in numbers:
         rows = slice(ends[number] - sweep._record["rows"][number], ends[number])
-        study.add_run([column[rows].tolist() for column in columns], int(arrived[number]), int(failed[number]))
+        study.add_run([column[rows].tolist() for column in columns], int(arrived[number]), int(failed[number]),
+                      sweep._record["cells"][number]["accepted"])

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 #: Of compared measures: whether more is better. The figures of a cell that differences() tells of.
 _MEASURES = {"served_ratio": True, "allocation_mean_ratio": True, "fragmentation_mean_milli": False, "pods_placed": True,
              "wait_mean_s": False, "bounded_slowdown_mean": False, "served_memory_ratio": True,
-             "served_compute_ratio": True}
+             "served_compute_ratio": True, "accepted_gpu_ratio": True}
+#: More of these is not better: who turns large pods away places more of them.
+_NOT_JUDGED = ("pods_placed",)
 _OF_QUEUES = ("wait_mean_s", "bounded_slowdown_mean")
 
 
@@ -64,7 +66,8 @@ def _difference(measure: str, first: list[_Compared], second: list[_Compared]) -
     word = "no difference" if not is_shown else "better" if (mean > 0) == _MEASURES[measure] else "worse"
     if not comparable:
         mean, low, high, word = math.nan, math.nan, math.nan, "not comparable"
-    return {"mean": mean, "low_95": low, "high_95": high, "seeds_matter": seeds_matter, "shown": word}
+    return {"mean": mean, "low_95": low, "high_95": high, "seeds_matter": seeds_matter, "judged": measure not in _NOT_JUDGED,
+            "shown": word}
 
 
 class Sweep:
@@ -177,7 +180,8 @@ class Sweep:
         Returns
         -------
         Table
-            measure, the other keys but the seed, of, against, mean, low_95, high_95, seeds_matter, shown (``better``,
+            measure, the other keys but the seed, of, against, mean, low_95, high_95, seeds_matter, judged (whether more
+            or less of it is better at all: not of ``pods_placed``), shown (``better``,
             ``worse``, ``no difference``, or ``not comparable`` with NaN where waits are of fewer jobs in one run than in
             the other). Differences are in the unit that the measure's name ends in. Means over time are until the last
             of the compared runs of a seed has ended. The numbers are those of ``vgpusim compare --seeds``.
@@ -192,7 +196,7 @@ class Sweep:
         >>> import vgpualloc as vg
         >>> s = vg.sweep({"policy": ["fgd", "best_fit"], "seed": range(3)}, **vg.example("quickstart"))
         >>> s.differences(against="fgd").columns
-        ['measure', 'policy', 'against', 'mean', 'low_95', 'high_95', 'seeds_matter', 'shown']
+        ['measure', 'policy', 'against', 'mean', 'low_95', 'high_95', 'seeds_matter', 'judged', 'shown']
         """
         rows = [_Compared(row, part) for row, part in zip(self.table.to_dict(), self._record["cells"]) if not row["error"]]
         self._check_keys([of])
@@ -208,7 +212,8 @@ class Sweep:
         for group in alike.values():
             _share_span(group)
         columns: dict[str, list[Any]] = {
-            name: [] for name in ("measure", *others, of, "against", "mean", "low_95", "high_95", "seeds_matter", "shown")}
+            name: [] for name in ("measure", *others, of, "against", "mean", "low_95", "high_95", "seeds_matter", "judged",
+                           "shown")}
         for measure in _MEASURES:
             for (value, *labels), seeds in at.items():
                 base = at.get((against, *labels), {})

@@ -74,8 +74,8 @@ experiment plan_of(const study_options& chosen) {
 }
 
 void print_table(const experiment& study, const study_results& results) {
-    fmt::print("{:<28} {:>6} {:>20} {:>22} {:>12}  {}\n", "policy", "load %", "allocation %", "unusable % of GPUs",
-               "pods failed", "list");
+    fmt::print("{:<28} {:>6} {:>20} {:>22} {:>18} {:>12}  {}\n", "policy", "load %", "allocation %",
+               "unusable % of GPUs", "GPUs accepted %", "pods failed", "list");
     for (const study_headline& headline : headlines_of(study, results)) {
         const std::string policy = printable(headline.policy);
         const auto shown = [&headline](std::size_t metric) {
@@ -85,15 +85,21 @@ void print_table(const experiment& study, const study_results& results) {
         constexpr std::size_t fragmentation = 5;
         static_assert(load_metric_names[allocation] == "allocation_ratio");
         static_assert(load_metric_names[fragmentation] == "fragmentation_of_all_ratio");
-        fmt::print("{:<28} {:>6} {:>20} {:>22} {:>12.1f}  {}\n", policy, headline.load_pct, shown(allocation),
-                   shown(fragmentation), headline.failed, printable(headline.list));
+        const std::string accepted = fmt::format("{:.2f} +- {:.2f}", 100.0 * headline.accepted_gpus.mean(),
+                                                 100.0 * headline.accepted_gpus.deviation().value_or(0.0));
+        fmt::print("{:<28} {:>6} {:>20} {:>22} {:>18} {:>12.1f}  {}\n", policy, headline.load_pct, shown(allocation),
+                   shown(fragmentation), accepted, headline.failed, printable(headline.list));
     }
     fmt::print("\nMean and standard deviation");
 }
 
 void print_table(const experiment& study, const loss_results& results) {
-    fmt::print("{:>6}  {:<28} {:>18} {:>18} {:>9}  {}\n", "load", "policy", "pods accepted %", "memory accepted %",
-               "moved %", "model");
+    fmt::print("{:>6}  {:<28} {:>18} {:>18} {:>18} {:>9}  {}\n", "load", "policy", "GPUs accepted %", "pods accepted %",
+               "memory accepted %", "moved %", "model");
+    constexpr std::size_t pods = 0;
+    constexpr std::size_t memory = 1;
+    constexpr std::size_t gpus = 4;
+    static_assert(loss_measures[gpus] == "accepted_gpu_ratio");
     for (const loss_cell& cell : loss_cells_of(study, results)) {
         const auto load = load_of(study, cell);
         for (std::size_t policy = 0; policy < study.lists.policies.size(); ++policy) {
@@ -103,9 +109,10 @@ void print_table(const experiment& study, const loss_results& results) {
                 return fmt::format("{:.2f}", 100.0 * values.mean()) +
                        (half ? fmt::format(" +- {:.2f}", 100.0 * *half) : std::string{});
             };
-            fmt::print("{:>6}  {:<28} {:>18} {:>18} {:>9.2f}  {}\n", load ? fmt::format("{}", *load) : std::string{"-"},
-                       printable(study.lists.policies[policy].name), shown(0), shown(1),
-                       100.0 * cell.policies[policy][2].mean(), printable(study.lists.pods[cell.model]));
+            fmt::print("{:>6}  {:<28} {:>18} {:>18} {:>18} {:>9.2f}  {}\n",
+                       load ? fmt::format("{}", *load) : std::string{"-"}, printable(study.lists.policies[policy].name),
+                       shown(gpus), shown(pods), shown(memory), 100.0 * cell.policies[policy][moved_measure].mean(),
+                       printable(study.lists.pods[cell.model]));
         }
     }
     fmt::print("\nMean and 95 % interval");

@@ -96,6 +96,8 @@ class ReportTest(unittest.TestCase):
                 pods, gpu = summary["pods"], summary["gpu"]
                 self.assertEqual(cards["Pods placed"], f"{pods['placed']:,}")
                 self.assertEqual(cards["Pods not placed"], f"{pods['failed']:,}")
+                self.assertEqual(cards["GPUs accepted, of those asked for"],
+                                 f"{summary['acceptance']['accepted_gpu_ratio'] * 100:.2f} %")
                 self.assertEqual(cards["GPUs served, " + when], f"{gpu['served_ratio'] * 100:.2f} %")
                 self.assertEqual(cards["GPUs allocated, " + when], f"{gpu['allocation_mean_ratio'] * 100:.2f} %")
                 reasons = self.value("Object.fromEntries([...document.querySelectorAll('#failures tbody tr')].map((row) =>"

@@ -50,22 +50,23 @@ class CompareTest(CliTest):
         result = self.compare(policies=["spread", "best_fit"])
         self.assert_done(result)
         lines = result.stdout.splitlines()
-        self.assertRegex(lines[0], r"^policy +served % +allocation % +unusable GPUs +placed +failed +decisions/s$")
+        self.assertRegex(lines[0], r"^policy +GPUs accepted % +served % +allocation % +unusable GPUs +placed +failed +decisions/s$")
         self.assertEqual([line.split()[0] for line in lines[1:3]], ["spread", "best_fit"])
         summaries = {s["policy"]: s for s in json.loads((self.out / "compare.json").read_text())}
         ratio = {name: 100 * s["gpu"]["served_ratio"] for name, s in summaries.items()}
+        accepted = {name: s["acceptance"] for name, s in summaries.items()}
         for line in lines[1:3]:
-            name, served, allocation, _, placed, failed, _ = line.split()
+            name, _, served, allocation, _, placed, failed, _ = line.split()
             self.assertAlmostEqual(float(served), ratio[name], delta=0.0051)
             self.assertAlmostEqual(float(allocation), 100 * summaries[name]["gpu"]["allocation_ratio"], delta=0.0051)
             pods = summaries[name]["pods"]
             self.assertEqual((int(placed), int(failed)), (pods["placed"], pods["failed"]))
-        won = re.search(r"^best_fit wins: it serves ([\d.]+) percentage points of all GPUs more than spread "
+        won = re.search(r"^best_fit wins: it accepts ([\d.]+) percentage points of the GPUs asked for more than spread "
                         r"\(([\d.]+) GPUs\), on this one seed\.$", result.stdout, re.M)
         self.assertIsNotNone(won, result.stdout)
-        lead = ratio["best_fit"] - ratio["spread"]
-        self.assertAlmostEqual(float(won[1]), lead, delta=0.0051)
-        self.assertAlmostEqual(float(won[2]), lead * 4.12, delta=0.051)
+        for shown, key, scale in ((won[1], "accepted_gpu_ratio", 100), (won[2], "gpus_accepted", 1)):
+            lead = scale * (accepted["best_fit"][key] - accepted["spread"][key])
+            self.assertAlmostEqual(float(shown), lead, delta=0.051 if scale == 1 else 0.0051)
         self.assertIn(f"report: {self.out}/report.html", lines)
 
     def test_the_readme_shows_what_the_quickstart_prints(self):
@@ -79,7 +80,7 @@ class CompareTest(CliTest):
         rate_begins = lines[0].index("decisions/s")
         for line in lines[:4]:
             self.assertIn(line[:rate_begins].rstrip(), readme)
-        self.assertIn(next(line for line in lines if line.startswith("dual_price serves")), readme)
+        self.assertIn(next(line for line in lines if line.startswith("dual_price accepts")), readme)
 
     def test_opposite_weights_place_otherwise(self):
         placements = []
@@ -103,7 +104,7 @@ class CompareTest(CliTest):
                               "--policy", "best_fit", "--out", self.out)
         self.assert_done(result)
         self.assertNotIn("wins", result.stdout)
-        self.assertRegex(result.stdout, r"(?m)^best_fit serves 0\.\d\d percentage points of all GPUs more than fgd "
+        self.assertRegex(result.stdout, r"(?m)^best_fit accepts 0\.\d\d percentage points of the GPUs asked for more than fgd "
                                         r"\(0\.\d GPUs\)\. That is from one seed, where a lead below 1 point may be "
                                         r"chance: no winner\.$")
 
@@ -111,13 +112,13 @@ class CompareTest(CliTest):
         result = self.compare("--departures", policies=["spread", "best_fit"])
         self.assert_done(result)
         self.assertRegex(result.stdout.splitlines()[0],
-                         r"^policy +mean served % +mean alloc % +peak alloc % +mean unusable +placed +failed +decis")
+                         r"^policy +GPUs accepted % +mean served % +mean alloc % +peak alloc % +mean unusable +placed +failed +decis")
         with open(self.out / "best_fit" / "timeseries.csv", encoding="utf-8") as file:
             rows = [line.split(",") for line in file.read().splitlines()[1:]]
         area = sum(int(a[3]) * (float(b[1]) - float(a[1])) for a, b in zip(rows, rows[1:]))
         mean = 100 * area / (float(rows[-1][1]) - float(rows[0][1])) / 412_000
         peak = 100 * max(int(row[3]) for row in rows) / 412_000
-        _, served, allocated, at_peak, *_ = result.stdout.splitlines()[2].split()
+        _, _, served, allocated, at_peak, *_ = result.stdout.splitlines()[2].split()
         for shown, expected in ((served, mean), (allocated, mean), (at_peak, peak)):
             self.assertAlmostEqual(float(shown), expected, delta=0.0051)
         gpu = json.loads((self.out / "best_fit" / "summary.json").read_text())["gpu"]
@@ -218,7 +219,7 @@ class CompareSeedsTest(CliTest):
                 self.assertEqual(entry[measure]["by_seed"], values)
                 self.assertAlmostEqual(entry[measure]["mean"], statistics.fmean(values), 9)
                 by_policy[entry["policy"], measure] = values
-        self.assertEqual(len(told["differences"]), 16)
+        self.assertEqual(len(told["differences"]), 18)
         for difference in told["differences"]:
             self.assertEqual(difference["against"], "best_fit")
             if (difference["policy"], difference["measure"]) not in by_policy:

@@ -97,6 +97,7 @@ void append_place(std::string& out, std::string_view name, const page_content& c
         append_spreads(out, runs, labels);
         append_models(out, runs, labels);
         append_failures(out, runs, labels);
+        append_sizes(out, runs, labels);
         append_classes(out, runs, labels);
         append_facts(out, runs, labels);
     } else if (name == "data") {

@@ -29,13 +29,6 @@ maybe_number in_use(const report_run& run, std::int64_t count) {
     return run.samples.empty() ? maybe_number{} : maybe_number{static_cast<double>(count)};
 }
 
-/// How many pods a lead has to be.
-double pods_lead_min(const std::vector<report_run>& runs) {
-    std::int64_t arrived = 0;
-    for (const report_run& run : runs) arrived = std::max(arrived, run.pods_arrived);
-    return lead_min_pct / 100.0 * static_cast<double>(arrived);
-}
-
 auto find_figure(const report_run& run, std::string_view name) {
     return std::find_if(run.more_figures.begin(), run.more_figures.end(),
                         [name](const report_figure& figure) { return figure.name == name; });
@@ -85,6 +78,9 @@ std::vector<measure> measures_of(const std::vector<report_run>& runs, const time
                        .lead_min = lead_min,
                        .curve = curve};
     };
+    add(percentage("GPUs accepted, of those asked for", "", better::higher, ""), [](const report_run& run) {
+        return run.accepted_gpus ? maybe_number{100.0 * *run.accepted_gpus} : std::nullopt;
+    });
     add(percentage("GPUs served", mean, better::higher, "served"),
         [](const report_run& run) { return percent(run, run.figures.served); });
     add(percentage("Memory served", mean, better::neither, ""),
@@ -102,9 +98,10 @@ std::vector<measure> measures_of(const std::vector<report_run>& runs, const time
         [](const report_run& run) { return percent(run, run.figures.fragmentation); });
     add(percentage("Fragmentation, of idle GPUs", mean, better::lower, "fragmentation_idle"),
         [](const report_run& run) { return percent(run, run.figures.fragmentation_of_idle); });
-    add(count("Pods placed", "", better::higher, pods_lead_min(runs), ""),
+    // Large pods are few: who turns them away places more pods, which is no merit.
+    add(count("Pods placed", "", better::neither, 0.0, ""),
         [](const report_run& run) { return pods(run, run.pods_placed); });
-    add(count("Pods not placed", "", better::lower, pods_lead_min(runs), ""),
+    add(count("Pods not placed", "", better::neither, 0.0, ""),
         [](const report_run& run) { return pods(run, failed(run)); });
     add(count("GPUs in use", moment, better::neither, 0.0, "gpus"),
         [](const report_run& run) { return in_use(run, run.figures.used_gpus); });

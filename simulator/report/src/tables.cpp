@@ -84,12 +84,13 @@ void append_card(std::string& out, std::string_view title, const std::vector<std
     out += "</div>\n";
 }
 
+std::string share_of(std::int64_t part, std::int64_t whole) {
+    return fixed(100.0 * static_cast<double>(part) / static_cast<double>(whole), 2) + " %";
+}
+
 std::string placed_detail(const report_run& run) {
     std::string text = "of " + grouped(run.pods_arrived);
-    if (run.pods_arrived > 0) {
-        const double share = 100.0 * static_cast<double>(run.pods_placed) / static_cast<double>(run.pods_arrived);
-        text += ", " + fixed(share, 2) + " %";
-    }
+    if (run.pods_arrived > 0) text += ", " + share_of(run.pods_placed, run.pods_arrived);
     return text;
 }
 
@@ -208,6 +209,7 @@ void append_cards(std::string& out, const std::vector<report_run>& runs, const s
     };
     out += labels.size() > 1 ? "<div class=\"headlines several\">\n" : "<div class=\"headlines\">\n";
     show("GPUs served", "what running pods asked for, of all GPUs");
+    show("GPUs accepted, of those asked for", "asked for by the pods that were placed");
     show("GPUs allocated", "of all GPUs");
     show("Fragmentation, of all GPUs", "idle, but of no use to a typical pod");
     append_card(
@@ -253,8 +255,10 @@ void append_comparison(std::string& out, const std::vector<std::string>& labels,
     out +=
         "</tbody></table></div><p class=\"hint\">Each run is of one seed. With another seed these numbers are others: "
         "a lead below " +
-        fixed(lead_min_pct, 0) + " percentage point, or below " + fixed(lead_min_pct, 0) +
-        " % of the pods, may be chance and gets no star.</p></section>\n";
+        fixed(lead_min_pct, 0) +
+        " percentage point may be chance and gets no star. Nor does a count of pods: who turns away large ones, which "
+        "are few, "
+        "places more.</p></section>\n";
 }
 
 void append_further_figures(std::string& out, const std::vector<report_run>& runs, const std::vector<measure>& rows) {
@@ -353,6 +357,52 @@ void append_classes(std::string& out, const std::vector<report_run>& runs, const
             // Runs of one report replay the same pods.
             const bool same = kind < run.classes.size() && run.classes[kind].name == first.name;
             append_cell(out, same ? grouped(run.classes[kind].failed) : std::string{no_value}, true);
+        }
+        out += "</tr>";
+    }
+    close_section(out);
+}
+
+void append_sizes(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels) {
+    if (runs.front().sizes.empty()) return;
+    bool has_waits = false;
+    for (const report_run& run : runs) {
+        for (const report_size& size : run.sizes) has_waits = has_waits || size.wait_s;
+    }
+    open_section(out, "sizes", "Accepted pods, by GPUs asked for");
+    out += "<thead><tr><th>GPUs asked for</th><th class=\"n\">Arrived</th>";
+    const auto append_heads = [&](std::string_view figure) {
+        for (const std::string& label : labels) {
+            out.append("<th class=\"n\">").append(figure);
+            if (labels.size() > 1) append_html(out, ", " + label);
+            out += "</th>";
+        }
+    };
+    append_heads("Accepted");
+    if (has_waits) append_heads("Mean wait");
+    out += "</tr></thead><tbody>";
+    for (std::size_t i = 0; i < runs.front().sizes.size(); ++i) {
+        const report_size& first = runs.front().sizes[i];
+        out += "<tr>";
+        append_cell(out, first.name, false);
+        append_cell(out, grouped(first.arrived), true);
+        // Runs of one report replay the same pods.
+        const auto size_of = [&](const report_run& run) {
+            return i < run.sizes.size() && run.sizes[i].name == first.name ? &run.sizes[i] : nullptr;
+        };
+        for (const report_run& run : runs) {
+            const report_size* size = size_of(run);
+            const bool is_there = size != nullptr && size->arrived > 0;
+            append_cell(out,
+                        is_there ? grouped(size->accepted) + ", " + share_of(size->accepted, size->arrived)
+                                 : std::string{no_value},
+                        true);
+        }
+        for (const report_run& run : runs) {
+            if (!has_waits) break;
+            const report_size* size = size_of(run);
+            size != nullptr && size->wait_s ? append_spread_cell(out, *size->wait_s, "s")
+                                            : append_cell(out, no_value, true);
         }
         out += "</tr>";
     }

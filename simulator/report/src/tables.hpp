@@ -21,6 +21,8 @@ void append_models(std::string& out, const std::vector<report_run>& runs, const 
 void append_failures(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
 /// Pods that arrived and failed, by what they asked for.
 void append_classes(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
+/// How much of each size of pod was accepted, and how long those waited.
+void append_sizes(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
 void append_facts(std::string& out, const std::vector<report_run>& runs, const std::vector<std::string>& labels);
 
 } // namespace vgpureport

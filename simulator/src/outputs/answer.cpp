@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,31 +15,66 @@ namespace vgpusim {
 
 namespace {
 
+double accepted_pct(const run_record& record) { return 100.0 * record.accepted.gpu_ratio(); }
+
 double served_pct(const run_record& record) { return 100.0 * figures_of(record).served_ratio; }
 
 /// Mean waits that read alike, with one decimal.
 bool is_same_wait(double first_s, double second_s) { return std::abs(first_s - second_s) < 0.05; }
 
-/// Where every policy runs all pods they serve the same, and differ in how long pods wait.
-std::string verdict_by_waits(const std::vector<run_record>& records) {
-    std::vector<const run_record*> ranked;
-    for (const run_record& record : records) ranked.push_back(&record);
+using ranked_runs = std::vector<const run_record*>;
+
+constexpr double lead_shown_min = 0.005; // in points: below that it would read 0.00
+
+/// Mean wait of a GPU that pods ask for.
+double gpu_wait_s(const run_record* record) { return record->accepted.gpu_wait_mean_s().value_or(0.0); }
+
+/// Runs that accept and serve the same, as `alike` says, differ in how long pods wait. A mean over pods is the smaller
+/// the longer large pods, which are few, stand back: nobody wins by it whose GPUs wait longer than another's.
+std::string verdict_by_waits(ranked_runs ranked, const std::string& alike) {
     std::ranges::stable_sort(ranked, {}, [](const run_record* record) { return record->rows.wait_mean_s(); });
     const double first = ranked[0]->rows.wait_mean_s();
     const double second = ranked[1]->rows.wait_mean_s();
     if (is_same_wait(first, ranked.back()->rows.wait_mean_s())) {
-        return first < 0.05 ? "All pods run under every policy, and none waits: no winner."
-                            : fmt::format("All pods run under every policy, and wait {:.1f} s on average under each: "
-                                          "no winner.",
-                                          first);
+        return first < 0.05 ? alike + ", and none waits: no winner."
+                            : fmt::format("{}, and wait {:.1f} s on average under each: no winner.", alike, first);
+    }
+    const run_record* by_gpus = std::ranges::min(ranked, {}, gpu_wait_s);
+    if (gpu_wait_s(ranked[0]) > gpu_wait_s(by_gpus) && !is_same_wait(gpu_wait_s(ranked[0]), gpu_wait_s(by_gpus))) {
+        return fmt::format(
+            "{}. A pod waits the least under {}, {:.1f} s on average, and a GPU that is asked for under {}, "
+            "{:.1f} s instead of {:.1f} s: no winner.",
+            alike, ranked[0]->config.policy, first, by_gpus->config.policy, gpu_wait_s(by_gpus), gpu_wait_s(ranked[0]));
     }
     if (is_same_wait(first, second)) {
-        return fmt::format("All pods run under every policy; those of {} and {} wait the least, {:.1f} s on average.",
+        return fmt::format("{}; those of {} and {} wait the least, {:.1f} s on average.", alike,
                            ranked[0]->config.policy, ranked[1]->config.policy, first);
     }
-    return fmt::format("All pods run under every policy. {} wins by waits: {:.1f} s on average, {:.1f} s under {}, on "
-                       "this one seed.",
+    return fmt::format("{}. {} wins by waits: {:.1f} s on average, {:.1f} s under {}, on this one seed.", alike,
                        ranked[0]->config.policy, first, second, ranked[1]->config.policy);
+}
+
+std::string policies_of(const ranked_runs& runs) {
+    std::string names;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        names += (i == 0 ? "" : i + 1 < runs.size() ? ", " : " and ") + runs[i]->config.policy;
+    }
+    return names;
+}
+
+/// Sorts by a share in per cent, largest first, and returns by how much the first leads.
+template <class Share>
+double rank_by(ranked_runs& ranked, Share share_pct) {
+    std::ranges::stable_sort(ranked, std::greater{}, [&](const run_record* record) { return share_pct(*record); });
+    return share_pct(*ranked[0]) - share_pct(*ranked[1]);
+}
+
+/// What the first one leads by, in a sentence that names a winner only where the lead is large enough.
+std::string verdict_by_lead(const ranked_runs& ranked, double lead, const std::string& by) {
+    const std::string& first = ranked[0]->config.policy;
+    if (lead >= vgpureport::lead_min_pct) return fmt::format("{} wins: it {}, on this one seed.", first, by);
+    return fmt::format("{} {}. That is from one seed, where a lead below {:.0f} point may be chance: no winner.", first,
+                       by, vgpureport::lead_min_pct);
 }
 
 /// Where two configurations differ, without where their output goes: "mode hami_core against exclusive".
@@ -100,27 +135,39 @@ std::string fullness_sentence(const run_record& record) {
 } // namespace
 
 std::string verdict_of(const std::vector<run_record>& records) {
-    if (std::ranges::all_of(records, &run_record::runs_all)) return verdict_by_waits(records);
-    std::vector<double> served;
-    for (const run_record& record : records) served.push_back(served_pct(record));
-    std::vector<std::size_t> ranked(records.size());
-    std::iota(ranked.begin(), ranked.end(), std::size_t{0});
-    std::ranges::stable_sort(ranked, std::greater{}, [&served](std::size_t run) { return served[run]; });
-    const run_record& first = records[ranked[0]];
-    const run_record& second = records[ranked[1]];
-    const double lead = served[ranked[0]] - served[ranked[1]];
-    const char* share = first.pods_leave ? "of all GPU time" : "of all GPUs";
-    constexpr double lead_shown_min = 0.005; // below that it would read 0.00
-    if (lead < lead_shown_min) {
-        return fmt::format("{} and {} serve the same share {}.", first.config.policy, second.config.policy, share);
+    ranked_runs ranked;
+    for (const run_record& record : records) ranked.push_back(&record);
+    if (std::ranges::all_of(records, &run_record::runs_all))
+        return verdict_by_waits(ranked, "All pods run under every policy");
+    const double lead = rank_by(ranked, accepted_pct);
+    if (lead >= lead_shown_min) {
+        const double gpus = ranked[0]->accepted.accepted_gpus() - ranked[1]->accepted.accepted_gpus();
+        return verdict_by_lead(ranked, lead,
+                               fmt::format("accepts {:.2f} percentage points of the GPUs asked for more than {} "
+                                           "({:.1f} GPUs)",
+                                           lead, ranked[1]->config.policy, gpus));
     }
-    const std::string by = fmt::format("serves {:.2f} percentage points {} more than {} ({:.1f} GPUs)", lead, share,
-                                       second.config.policy, lead / 100.0 * static_cast<double>(first.gpus));
-    if (lead < vgpureport::lead_min_pct) {
-        return fmt::format("{} {}. That is from one seed, where a lead below {:.0f} point may be chance: no winner.",
-                           first.config.policy, by, vgpureport::lead_min_pct);
+    const auto keep_best = [&ranked](double (*share_pct)(const run_record&)) {
+        const double best = share_pct(*ranked[0]);
+        std::erase_if(ranked, [&](const run_record* record) { return best - share_pct(*record) >= lead_shown_min; });
+    };
+    keep_best(accepted_pct);
+    const std::string alike = policies_of(ranked) + " accept the same share of the GPUs asked for";
+    const double lead_served = rank_by(ranked, served_pct);
+    if (lead_served >= lead_shown_min) {
+        return alike + ". " +
+               verdict_by_lead(ranked, lead_served,
+                               fmt::format("serves {:.2f} percentage points {} more than {}", lead_served,
+                                           ranked[0]->pods_leave ? "of all GPU time" : "of all GPUs",
+                                           ranked[1]->config.policy));
     }
-    return fmt::format("{} wins: it {}, on this one seed.", first.config.policy, by);
+    keep_best(served_pct);
+    const bool waits_compare = std::ranges::all_of(ranked, [&](const run_record* record) {
+        return record->has_queue && record->rows.started == ranked[0]->rows.started;
+    });
+    if (!waits_compare) return alike + ", and serve the same.";
+    return verdict_by_waits(ranked,
+                            policies_of(ranked) + " accept the same share of the GPUs asked for and serve the same");
 }
 
 std::string answer_of(const run_record& record, const run_record* baseline) {

@@ -30,6 +30,7 @@ double loss_figures::memory_ratio() const noexcept {
 loss_counter::loss_counter(const simulation_input& input) : input_{&input} {
     VGA_ASSERT(input.measured.has_value(), "what is measured of a workload is known");
     figures_.of_classes.resize(input.measured->classes.size());
+    figures_.of_gpus.whole = input.requested.whole();
     const bool all_stay =
         std::ranges::none_of(input.pods, [](const arriving_pod& pod) { return pod.duration.has_value(); });
     if (all_stay) figures_.filled_of = device_count(input) * device_parts::whole;
@@ -43,6 +44,7 @@ void loss_counter::count(std::size_t pod, bool is_accepted) {
     ++figures_.pods.arrived;
     ++same_class.arrived;
     figures_.arrived += share;
+    figures_.of_gpus.count(input_->requested[request].larger(), is_accepted);
     if (!is_accepted) return;
     ++figures_.pods.accepted;
     ++same_class.accepted;

@@ -58,6 +58,20 @@ std::vector<vgpureport::report_class> classes_of(const run_record& record, const
     return result;
 }
 
+/// The sizes of pods that arrived. Without a queue nothing waits.
+std::vector<vgpureport::report_size> accepted_sizes_of(const run_record& record) {
+    std::vector<vgpureport::report_size> sizes;
+    for (std::size_t i = 0; i < gpu_sizes.size(); ++i) {
+        const accepted_size& counts = record.accepted.by_size[i];
+        if (counts.arrived == 0) continue;
+        sizes.push_back({.name = std::string{gpu_sizes[i].name},
+                         .arrived = counts.arrived,
+                         .accepted = counts.accepted,
+                         .wait_s = record.has_queue ? counts.wait_mean_s() : std::nullopt});
+    }
+    return sizes;
+}
+
 /// The rows of one class or queue; `by` is empty for all jobs.
 void add_spreads(vgpureport::report_run& shown, const group_figures& group, const std::string& by) {
     const auto add = [&](const char* measure, const char* unit, const distribution& values) {
@@ -161,7 +175,7 @@ void show_queue(vgpureport::report_run& shown, const run_record& record, const s
     add(wait_figure, " s", 1, better::lower, mean_of(figures.all.wait_s));
     shown.more_figures.back().headline = true;
     add(slowdown_figure, "", 2, better::lower, mean_of(figures.all.bounded_slowdown));
-    add(unstarted_figure, "", 0, better::lower, static_cast<double>(figures.all.arrived - figures.all.started));
+    add(unstarted_figure, "", 0, better::neither, static_cast<double>(figures.all.arrived - figures.all.started));
     if (!figures.by_queue.empty()) {
         add("Fairness over queues by served demand (Jain)", "", 3, better::higher, figures.jain_served);
         add("Fairness over queues by slowdown (Jain)", "", 3, better::higher, figures.jain_slowdown);
@@ -215,6 +229,8 @@ vgpureport::report_run describe(const run_record& record, const loaded_input& lo
                      .fragmentation_of_idle = figures.unusable_of_idle_ratio,
                      .used_gpus = record.shown_state().used_gpus,
                      .used_nodes = record.shown_state().used_nodes};
+    if (record.accepted.arrived_units > 0) shown.accepted_gpus = record.accepted.gpu_ratio();
+    shown.sizes = accepted_sizes_of(record);
     shown.classes = classes_of(record, loaded.input);
     shown.failures = failures_of(record, loaded.input);
     shown.samples.reserve(record.result.samples.size());

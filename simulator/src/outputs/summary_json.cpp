@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
 
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
@@ -65,6 +67,34 @@ document json_of(const std::vector<group_figures>& groups) {
     document list = document::list();
     for (const group_figures& group : groups) list.push_back(json_of(group));
     return list;
+}
+
+/// What was accepted of the pods and GPUs asked for. Sizes that no pod has are left out; waits are there with a queue.
+document json_of(const acceptance& accepted, bool has_queue) {
+    const auto number = [](const std::optional<double>& value) { return value ? document{*value} : document{}; };
+    document sizes = document::list();
+    for (std::size_t i = 0; i < gpu_sizes.size(); ++i) {
+        const accepted_size& counts = accepted.by_size[i];
+        if (counts.arrived == 0) continue;
+        const bool is_last = i + 1 == gpu_sizes.size();
+        document& size =
+            sizes.push_back(document::map({{"size", gpu_sizes[i].name},
+                                           {"gpus_from", gpu_sizes[i].from},
+                                           {"gpus_below", is_last ? document{} : document{gpu_sizes[i].below}},
+                                           {"arrived", counts.arrived},
+                                           {"accepted", counts.accepted},
+                                           {"accepted_ratio", counts.accepted_ratio()}}));
+        if (has_queue) size["wait_mean_s"] = number(counts.wait_mean_s());
+    }
+    document json = document::map({{"pods_arrived", accepted.pods.arrived},
+                                   {"pods_accepted", accepted.pods.accepted},
+                                   {"accepted_ratio", accepted.pods.accepted_ratio()},
+                                   {"gpus_arrived", accepted.arrived_gpus()},
+                                   {"gpus_accepted", accepted.accepted_gpus()},
+                                   {"accepted_gpu_ratio", accepted.gpu_ratio()}});
+    if (has_queue) json["gpu_wait_mean_s"] = number(accepted.gpu_wait_mean_s());
+    json["by_size"] = sizes;
+    return json;
 }
 
 /// What a run with a queue says besides.
@@ -210,6 +240,7 @@ document summary_document(const run_record& record, const loaded_input& loaded, 
                                       {"config", config},
                                       {"inputs", inputs},
                                       {"pods", pods},
+                                      {"acceptance", json_of(record.accepted, record.has_queue)},
                                       {"gpu", gpu},
                                       {"nodes", nodes},
                                       {"fragmentation", fragmentation},

@@ -43,7 +43,8 @@ run_measures measures_of(const run_record& run, const measured_waits& waits) {
              waits.wait,
              waits.slowdown,
              {figures.served_memory_ratio},
-             {figures.served_compute_ratio}}};
+             {figures.served_compute_ratio},
+             {run.accepted.gpu_ratio()}}};
 }
 
 expected<void> check_seeds(const run_config& config, const seed_range& seeds) {
@@ -137,16 +138,18 @@ std::string difference_in_words(const compared_figures& figures, std::size_t pol
     }
     // An interval that shows a difference lies on one side of zero, so that "better by" speaks of amounts.
     const bool is_more = difference.mean > 0.0;
+    const bool is_better = is_more == figures.measure->more_is_better;
+    const char* word = !figures.measure->is_judged ? (is_more ? "has more" : "has less")
+                       : is_better                 ? "is better"
+                                                   : "is worse";
     const double sign = is_more ? scale : -scale;
     if (!difference.seeds_matter) {
-        return fmt::format("{}: {} is {} than {} by {:.3f} (the seed changes nothing: all runs are one).",
-                           figures.measure->words, second.policy,
-                           is_more == figures.measure->more_is_better ? "better" : "worse", first.policy,
-                           sign * difference.mean);
+        return fmt::format("{}: {} {} than {} by {:.3f} (the seed changes nothing: all runs are one).",
+                           figures.measure->words, second.policy, word, first.policy, sign * difference.mean);
     }
-    return fmt::format("{}: {} is {} than {} by {:.3f} (95 % interval {:.3f} to {:.3f}).", figures.measure->words,
-                       second.policy, is_more == figures.measure->more_is_better ? "better" : "worse", first.policy,
-                       sign * difference.mean, sign * (is_more ? difference.low : difference.high),
+    return fmt::format("{}: {} {} than {} by {:.3f} (95 % interval {:.3f} to {:.3f}).", figures.measure->words,
+                       second.policy, word, first.policy, sign * difference.mean,
+                       sign * (is_more ? difference.low : difference.high),
                        sign * (is_more ? difference.high : difference.low));
 }
 
@@ -189,6 +192,7 @@ document json_of(const seeds_comparison& comparison) {
                                                  {"low_95", number(difference.low)},
                                                  {"high_95", number(difference.high)},
                                                  {"seeds_matter", difference.seeds_matter},
+                                                 {"judged", figures.measure->is_judged},
                                                  {"shown", !comparable              ? "not comparable"
                                                            : !difference.is_shown() ? "no difference"
                                                            : better                 ? "better"

@@ -114,8 +114,10 @@ expected<study_results> run_study(const experiment& study, const study_inputs& i
         const auto record = replay(run.config, run.loaded, run.loaded.input.nodes, {},
                                    {.kept = kept_of_run::figures, .stop = control.stop});
         if (!record) return unexpected(record.error());
-        return studied_run{
-            .curve = load_curve_of(*record), .arrived = record->rows.arrived, .failed = record->rows.failed};
+        return studied_run{.curve = load_curve_of(*record),
+                           .arrived = record->rows.arrived,
+                           .failed = record->rows.failed,
+                           .accepted = record->accepted};
     };
     return run_experiment<studied_run>(study, load, measure, control);
 }

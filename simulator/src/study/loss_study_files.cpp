@@ -29,6 +29,7 @@ std::vector<seed_values> measures_of(std::span<const loss_run> runs) {
         values[1].by_seed.push_back(run.figures.memory_ratio());
         values[2].by_seed.push_back(run.started > 0 ? static_cast<double>(run.moved) / static_cast<double>(run.started)
                                                     : 0.0);
+        values[4].by_seed.push_back(run.figures.of_gpus.gpu_ratio());
         if (run.figures.filled_of == 0) continue;
         values[3].by_seed.push_back(static_cast<double>(run.figures.accepted.memory) /
                                     static_cast<double>(run.figures.filled_of));
@@ -49,6 +50,20 @@ std::vector<std::pair<std::string, seed_values>> classes_of(std::span<const loss
     }
     std::erase_if(classes, [](const auto& entry) { return entry.second.by_seed.empty(); });
     return classes;
+}
+
+/// How much of each size is accepted, of the seeds in which some of it arrives.
+std::vector<std::pair<std::string, seed_values>> by_size_of(std::span<const loss_run> runs) {
+    std::vector<std::pair<std::string, seed_values>> sizes;
+    for (std::size_t i = 0; i < gpu_sizes.size(); ++i) {
+        seed_values values;
+        for (const loss_run& run : runs) {
+            const accepted_size& pods = run.figures.of_gpus.by_size[i];
+            if (pods.arrived > 0) values.by_seed.push_back(pods.accepted_ratio());
+        }
+        if (!values.by_seed.empty()) sizes.emplace_back(gpu_sizes[i].name, std::move(values));
+    }
+    return sizes;
 }
 
 std::vector<std::size_t> positions_of(const experiment& study, const std::vector<std::string>& names) {
@@ -105,6 +120,9 @@ document json_of_policy(const experiment& study, const loss_results& results, co
     document classes = document::map();
     for (const auto& [name, values] : classes_of(seeds_of(study, results, cell, policy))) classes[name] = values.mean();
     entry["accepted_ratio_by_class"] = std::move(classes);
+    document sizes = document::map();
+    for (const auto& [name, values] : by_size_of(seeds_of(study, results, cell, policy))) sizes[name] = values.mean();
+    entry["accepted_ratio_by_size"] = std::move(sizes);
     return entry;
 }
 
@@ -185,6 +203,9 @@ std::string loss_study_csv(const experiment& study, const loss_results& results)
             }
             for (const auto& [name, values] : classes_of(seeds_of(study, results, cell, policy))) {
                 add("accepted_ratio:" + name, values);
+            }
+            for (const auto& [name, values] : by_size_of(seeds_of(study, results, cell, policy))) {
+                add("accepted_ratio_by_size:" + name, values);
             }
         }
     }

@@ -50,8 +50,15 @@ void count_fault_domains(run_record& record) {
 void count_rows(run_record& record, const simulation_input& input) {
     const outcome_rows rows{record, input};
     outcome_row row;
+    const std::size_t first_measured = input.measured ? input.measured->first_pod : 0;
+    record.accepted.whole = input.requested.whole();
     for (std::size_t i = 0; i < rows.count(); ++i) {
         rows.read(i, row);
+        if (i >= first_measured) {
+            requested_units units;
+            for (const std::uint32_t pod : row.pods) units += input.requested[input.pods[pod].request];
+            record.accepted.count(units.larger(), row.placed, row.wait().value_or(ticks{}));
+        }
         ++record.rows.arrived;
         if (row.placed) {
             ++record.rows.placed;

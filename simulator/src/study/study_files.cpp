@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -41,6 +42,26 @@ std::size_t last_common_load(std::span<const studied_run> runs) {
     };
     while (common > 0 && !all_have(common - 1)) --common;
     return common;
+}
+
+/// What the runs of a headline accepted. A size counts in the seeds in which pods of it arrive.
+void add_accepted(std::span<const studied_run> runs, study_headline& headline) {
+    for (const studied_run& run : runs) {
+        headline.accepted_gpus.by_seed.push_back(run.accepted.gpu_ratio());
+        headline.accepted_pods.by_seed.push_back(run.accepted.pods.accepted_ratio());
+    }
+    for (std::size_t i = 0; i < gpu_sizes.size(); ++i) {
+        seed_values values;
+        for (const studied_run& run : runs) {
+            const accepted_size& pods = run.accepted.by_size[i];
+            if (pods.arrived > 0) values.by_seed.push_back(pods.accepted_ratio());
+        }
+        if (!values.by_seed.empty()) headline.by_size.emplace_back(gpu_sizes[i].name, std::move(values));
+    }
+}
+
+document json_of_seeds(const seed_values& values) {
+    return document::map({{"mean", values.mean()}, {"sd", values.deviation().value_or(0.0)}});
 }
 
 } // namespace
@@ -85,6 +106,7 @@ std::vector<study_headline> headlines_of(const experiment& study, const study_re
             std::vector<double> failed;
             for (const studied_run& run : runs) failed.push_back(static_cast<double>(run.failed));
             headline.failed = mean_of(failed);
+            add_accepted(runs, headline);
             headlines.push_back(std::move(headline));
         }
     }
@@ -108,6 +130,11 @@ std::string study_json(const experiment& study, const std::vector<input_file>& f
                 document::map({{"mean", headline.mean[metric]}, {"sd", headline.deviation[metric]}});
         }
         entry["pods_failed_mean"] = headline.failed;
+        entry["accepted_ratio"] = json_of_seeds(headline.accepted_pods);
+        entry["accepted_gpu_ratio"] = json_of_seeds(headline.accepted_gpus);
+        document sizes = document::map();
+        for (const auto& [name, values] : headline.by_size) sizes[std::string{name}] = json_of_seeds(values);
+        entry["accepted_ratio_by_size"] = std::move(sizes);
         headlines.push_back(std::move(entry));
     }
     const document config = document::map({{"nodes", study.run.nodes},

@@ -14,6 +14,7 @@
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/view.hpp"
 #include "vgpualloc/policy/learned_prices.hpp"
+#include "vgpusim/engine/acceptance.hpp"
 #include "vgpusim/engine/bound_figures.hpp"
 #include "vgpusim/engine/simulation.hpp"
 #include "vgpusim/workload/input.hpp"
@@ -58,6 +59,7 @@ struct run_record {
     vgpualloc::fragmentation_buckets buckets; ///< over all nodes at the end
     fault_domain_count fault_domains;         ///< in the state to show
     row_counts rows;
+    acceptance accepted{};                ///< of the rows; of a workload model without those that fill the cluster
     std::vector<std::int64_t> code_count; ///< rows that were not placed, by rejection code
     std::int64_t total_milli = 0;
     std::int64_t gpus = 0;

@@ -8,8 +8,10 @@
 
 namespace vgpusim {
 
-/// Which of two runs or more serves the most, and by how much. A lead below vgpureport::lead_min_pct is not called a
-/// win. Without a line end.
+/// Which of two runs or more accepts the most of the GPUs asked for, and by how much; where that is equal, which serves
+/// the most GPU time; where all pods run, under which they wait the least. It never goes by how many pods were placed:
+/// who turns large pods away places more. A lead below vgpureport::lead_min_pct is not called a win. Without a line
+/// end.
 [[nodiscard]] std::string verdict_of(const std::vector<run_record>& records);
 
 /// How full the cluster is where pods leave, and what the run gains against its baseline if it has one (null: none).

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vgpusim/engine/acceptance.hpp"
 #include "vgpusim/engine/simulation.hpp"
 #include "vgpusim/workload/workload.hpp"
 #include "vgputraces/device_parts.hpp"
@@ -27,6 +28,7 @@ struct loss_figures {
     vgputraces::device_parts accepted;       ///< asked for by those that were placed
     std::int64_t filled_of = 0;              ///< the memory of all devices, where no pod leaves; else 0
     std::vector<accepted_pods> of_classes{}; ///< by position in measured_arrivals::classes
+    acceptance of_gpus{};                    ///< the same pods by the GPUs that they ask for; nobody waits
 
     /// Memory accepted of the memory asked for, in devices: of MIG the memory slices. 1 where none was asked for.
     [[nodiscard]] double memory_ratio() const noexcept;

@@ -22,6 +22,7 @@ struct compared_measure {
     std::string_view words; ///< for people, with its unit
     double scale = 1.0;     ///< from the figure to that unit
     bool more_is_better = true;
+    bool is_judged = true;  ///< whether one policy is called better by it; else it has more or less
     bool of_queues = false; ///< only where jobs wait
 };
 
@@ -29,11 +30,12 @@ inline constexpr compared_measure compared_measures[] = {
     {.name = "served_ratio", .words = "served, % of GPUs", .scale = 100.0},
     {.name = "allocation_mean_ratio", .words = "allocated, % of GPUs", .scale = 100.0},
     {.name = "fragmentation_mean_milli", .words = "idle but unusable, GPUs", .scale = 0.001, .more_is_better = false},
-    {.name = "pods_placed", .words = "pods placed"},
+    {.name = "pods_placed", .words = "pods placed", .is_judged = false}, // who starves large pods places more of them
     {.name = "wait_mean_s", .words = "mean wait, s", .more_is_better = false, .of_queues = true},
     {.name = "bounded_slowdown_mean", .words = "mean slowdown", .more_is_better = false, .of_queues = true},
     {.name = "served_memory_ratio", .words = "memory served, % of GPUs", .scale = 100.0},
     {.name = "served_compute_ratio", .words = "compute served, % of GPUs", .scale = 100.0},
+    {.name = "accepted_gpu_ratio", .words = "accepted, % of the GPUs asked for", .scale = 100.0},
 };
 
 struct measured_value {

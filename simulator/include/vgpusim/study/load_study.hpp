@@ -41,6 +41,7 @@ struct studied_run {
     load_curve curve;
     std::int64_t arrived = 0;
     std::int64_t failed = 0;
+    acceptance accepted{};
 };
 using study_results = experiment_results<studied_run>;
 

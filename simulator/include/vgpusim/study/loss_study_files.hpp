@@ -14,10 +14,11 @@ namespace vgpusim {
 
 inline constexpr std::string_view loss_table_header = "model,load,policy,measure,mean,half_95,sd,n\n";
 
-/// What is compared, all of it shares from 0 to 1. moved_ratio is how many moves there were for each pod that started;
+/// What is compared, all of it shares from 0 to 1. accepted_gpu_ratio counts pods by the GPUs that they ask for
+/// (acceptance::gpu_ratio()). moved_ratio is how many moves there were for each pod that started;
 /// filled_memory_ratio, where no pod leaves, how much of the devices' memory is given out at the end.
 inline constexpr std::string_view loss_measures[] = {"accepted_ratio", "accepted_memory_ratio", "moved_ratio",
-                                                     "filled_memory_ratio"};
+                                                     "filled_memory_ratio", "accepted_gpu_ratio"};
 inline constexpr std::size_t moved_measure = 2; ///< of which less is better; it is not compared
 
 /// How a policy does against another one over the same arrivals.
@@ -46,7 +47,7 @@ struct loss_cell {
 
 /// study.csv: for every model, load (empty: the model's), policy and measure the mean over the seeds, half of its 95 %
 /// interval, the standard deviation (both empty with one seed) and the number of seeds. Measures are loss_measures, and
-/// accepted_ratio:CLASS for the pods of each class.
+/// accepted_ratio:CLASS for the pods of each class, and accepted_ratio_by_size:SIZE for those of each size (gpu_sizes).
 [[nodiscard]] std::string loss_study_csv(const experiment& study, const loss_results& results);
 
 /// study.json: what was replayed, from which files; of every cell the measures with the value of each seed, and the

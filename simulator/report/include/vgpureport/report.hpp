@@ -56,6 +56,14 @@ struct report_class {
     std::int64_t failed = 0;
 };
 
+/// Pods that ask for about as many GPUs: how many of them were accepted, and how long those waited.
+struct report_size {
+    std::string name;
+    std::int64_t arrived = 0;
+    std::int64_t accepted = 0;
+    std::optional<double> wait_s; ///< mean; empty where nothing waits or none was accepted
+};
+
 /// A quantity after every sample, drawn as a curve of its own: the length of the queue, power, ….
 struct report_series {
     std::string key;            ///< of all runs of a report: curves of one key share a chart
@@ -106,8 +114,10 @@ struct report_run {
     std::int64_t pods_placed = 0;
     bool pods_leave = false;     ///< then the state shown is that of the peak of allocation, else that of the end
     vgpualloc::ticks peak_after; ///< the peak, from the first arrival on; of no meaning where pods stay
+    std::optional<double> accepted_gpus; ///< of the GPUs that pods asked for, 0 to 1; empty where none was asked for
     report_figures figures;
     std::vector<report_class> classes;                          ///< by what was asked for, in the order of the table
+    std::vector<report_size> sizes;                             ///< smallest first, those that arrived
     std::vector<std::pair<std::string, std::int64_t>> failures; ///< rejection code, pods; most frequent first
     std::vector<report_sample> samples;       ///< in event order; may be millions: the report thins them
     std::vector<report_node> nodes;           ///< in node-list order; may be 100,000: the report groups them
@@ -131,8 +141,7 @@ struct chart_library {
 };
 
 /// One seed shows a lead of a percentage point no better than this: over the seeds of one small cluster, policies that
-/// lie that close change places. A smaller lead is shown, but nobody is called best for it. For pods: of those that
-/// arrived.
+/// lie that close change places. A smaller lead is shown, but nobody is called best for it.
 inline constexpr double lead_min_pct = 1.0;
 
 /// The library that this program was built with; empty where the build found none.

@@ -31,6 +31,9 @@ vgpusim::simulation_input two_devices(const std::vector<vgpusim::arriving_pod>& 
     for (const vgpualloc::device_request& wanted : {asking_for(500, 0), asking_for(1000, 100)}) {
         input.requests.push_back({.cpu = {}, .memory = {}, .containers = {wanted}});
     }
+    const std::vector<vgpualloc::requested_amount> amounts{vgpusim::requested_milli(1, vgpualloc::milli_gpu{500}),
+                                                           vgpusim::requested_milli(1, vgpualloc::milli_gpu{1000})};
+    input.requested = {amounts, 2};
     input.pods = pods;
     input.measured = {.first_pod = 0,
                       .shares = {{.memory = device_parts::whole / 2, .compute = 0},
@@ -56,6 +59,10 @@ TEST(loss_figures, the_pool_gives_what_fits_in_all_devices_together) {
     EXPECT_EQ(figures.of_classes[0].accepted, 2);
     EXPECT_EQ(figures.of_classes[1].accepted, 2);
     EXPECT_DOUBLE_EQ(figures.memory_ratio(), 3.0 / 3.5);
+    EXPECT_DOUBLE_EQ(figures.of_gpus.gpu_ratio(), 3.0 / 3.5);
+    EXPECT_EQ(figures.of_gpus.by_size[0].arrived, 3); // halves
+    EXPECT_EQ(figures.of_gpus.by_size[0].accepted, 2);
+    EXPECT_EQ(figures.of_gpus.by_size[1].accepted, 2);
     EXPECT_EQ(figures.filled_of, 0);
 }
 
@@ -73,6 +80,8 @@ TEST(loss_figures, the_warm_up_fills_and_is_not_counted) {
     EXPECT_EQ(figures.pods.arrived, 1);
     EXPECT_EQ(figures.pods.accepted, 0);
     EXPECT_EQ(figures.pods.ratio(), 0.0);
+    EXPECT_EQ(figures.of_gpus.pods.arrived, 1);
+    EXPECT_EQ(figures.of_gpus.gpu_ratio(), 0.0);
 }
 
 TEST(loss_figures, where_nobody_leaves_it_is_known_how_full_devices_can_be) {
@@ -110,6 +119,8 @@ TEST(loss_figures, whole_gpus_are_lost_as_erlang_says) {
             vgpusim::replay(config, loaded, loaded.input.nodes, {}, {.kept = vgpusim::kept_of_run::pods}).value();
         const auto figures = vgpusim::loss_figures_of(record.result, loaded.input);
         EXPECT_EQ(figures.pods.arrived, 40'000);
+        EXPECT_DOUBLE_EQ(figures.of_gpus.gpu_ratio(), figures.pods.ratio()); // all ask for a whole GPU
+        EXPECT_EQ(figures.of_gpus.by_size[1].arrived, 40'000);
         // The deviation of this mean of correlated losses is about 0.003.
         EXPECT_NEAR(figures.pods.ratio(), 1.0 - erlang_b(10, 10 * load), 0.012) << load;
         EXPECT_EQ(figures.pods.accepted, vgpusim::pool_figures_of(loaded.input).pods.accepted);

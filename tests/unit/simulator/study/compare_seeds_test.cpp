@@ -31,6 +31,13 @@ TEST(compare_seeds, says_better_worse_or_no_difference) {
                 HasSubstr("by 2.000 (the seed changes nothing: all runs are one)"));
 }
 
+TEST(compare_seeds, more_pods_are_more_and_not_better) {
+    EXPECT_THAT(difference_in_words(figures(3, {5, 6, 7}, {7, 8, 9}), 1), HasSubstr("two has more than one by 2.000"));
+    EXPECT_THAT(difference_in_words(figures(3, {7, 8, 9}, {5, 6, 7}), 1), HasSubstr("two has less than one by 2.000"));
+    EXPECT_THAT(difference_in_words(figures(8, {0.5, 0.6}, {0.6, 0.7}), 1),
+                HasSubstr("accepted, % of the GPUs asked for: two is better than one by 10.000"));
+}
+
 TEST(compare_seeds, means_of_other_numbers_of_jobs_are_not_compared) {
     auto waits = figures(4, {100, 110}, {5, 6});
     waits.policies[0].jobs = {10, 10};

@@ -47,6 +47,25 @@ TEST(study_files, the_headline_is_at_the_last_load_that_all_seeds_reach) {
     EXPECT_DOUBLE_EQ(headlines[0].failed, 1.5);
 }
 
+TEST(study_files, the_headline_says_what_was_accepted_until_the_end) {
+    auto both = results();
+    for (std::size_t seed = 0; seed < 2; ++seed) {
+        both.runs[seed].accepted.count(500, true);
+        both.runs[seed].accepted.count(1500, seed == 0);
+    }
+    both.runs[1].accepted.count(2000, true); // which the other seed does not have
+    const auto headline = headlines_of(study(), both).at(0);
+    EXPECT_THAT(headline.accepted_gpus.by_seed, testing::ElementsAre(1.0, 0.625));
+    EXPECT_THAT(headline.accepted_pods.by_seed, testing::ElementsAre(1.0, 2.0 / 3.0));
+    ASSERT_EQ(headline.by_size.size(), 3U);
+    EXPECT_EQ(headline.by_size[1].first, "1");
+    EXPECT_THAT(headline.by_size[1].second.by_seed, testing::ElementsAre(1.0, 0.0));
+    EXPECT_THAT(headline.by_size[2].second.by_seed, testing::ElementsAre(1.0));
+    const std::string summary = study_json(study(), {}, {7}, both);
+    EXPECT_THAT(summary, HasSubstr(R"("accepted_gpu_ratio")"));
+    EXPECT_THAT(summary, HasSubstr(R"("2 to 3")"));
+}
+
 TEST(study_files, the_summary_names_lists_and_files) {
     const std::string summary =
         study_json(study(), {{.path = "n", .sha256 = "x"}, {.path = "p", .sha256 = "y"}}, {7}, results());
