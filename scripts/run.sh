@@ -5,16 +5,11 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 install_packages run
-policies=(--policy compat:fgd --policy best_fit)
-if find_solver; then
-    policies+=(--policy dual_price) # its prices are solved
-else
-    say "no $solver_package here: going on without dual_price and vgpusim bound"
-fi
+find_solver || say "no $solver_package here: going on without dual_price and vgpusim bound"
 build release --target vgpusim
 
 cd "$root"
-say "vgpusim compare: three policies on the quickstart cluster (two without a solver)"
+say "vgpusim compare: three policies on the quickstart cluster"
 exec build/release/bin/vgpusim compare --format openb \
     --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv \
-    "${policies[@]}" --seed 42 --out out/quickstart
+    --policy bid_price --policy fgd --policy best_fit --seed 42 --out out/quickstart

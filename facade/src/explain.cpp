@@ -108,7 +108,7 @@ expected<void> rank_as(const kube::scheduler_config& scheduler, explain_question
     explaining::explain_options& explain = chosen.explain;
     if (scheduler.own) {
         if (explain.policy.empty()) explain.policy = scheduler.own->policy;
-        if (explain.policy.empty()) explain.policy = explaining::default_policy;
+        if (explain.policy.empty()) explain.policy = vgpualloc::default_policy;
         if (explain.device_policy.empty()) explain.device_policy = scheduler.own->device_policy;
         explain.served = scheduler.deviceshare;
         explain.is_scheduler = true; // what that scheduler would do is what is asked

@@ -152,8 +152,7 @@ vgpualloc::explaining::object_report report_of(const std::string& place,
     report.kind = "scheduler configuration";
     const auto& deviceshare = from.deviceshare;
     if (from.own) {
-        const std::string policy =
-            from.own->policy.empty() ? std::string{vgpualloc::explaining::default_policy} : from.own->policy;
+        const std::string policy = from.own->policy.empty() ? std::string{vgpualloc::default_policy} : from.own->policy;
         report.notes.push_back(fmt::format("plugin vgpualloc: policy {}, device policy {}, weight {}", policy,
                                            from.own->device_policy.empty() ? policy : from.own->device_policy,
                                            from.own->weight));

@@ -64,7 +64,7 @@ def test_the_signature_has_the_defaults_of_the_option_table():
     parameters = inspect.signature(vg.simulate).parameters
     options = vg.known("options")
     assert set(options["name"]) <= set(parameters)
-    assert parameters["policy"].default == "fgd" and parameters["departures"].default is False
+    assert parameters["policy"].default == "bid_price" and parameters["departures"].default is False
 
 
 def test_another_thread_runs_meanwhile(quickstart):

@@ -335,7 +335,7 @@ class Result:
         >>> import vgpualloc as vg, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     sorted(path.name for path in vg.simulate(**vg.example("quickstart")).write(folder, trace=True))
-        ['pods.csv', 'report.html', 'summary.json', 'timeseries.csv', 'trace.json']
+        ['pods.csv', 'prices.json', 'report.html', 'summary.json', 'timeseries.csv', 'trace.json']
         """
         if not isinstance(trace, bool):
             raise TypeError(f"trace: expected true or false, not {type(trace).__name__}")

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from vgpualloc import _core
 from vgpualloc._errors import bad_value
+from vgpualloc._known import options as option_table
 from vgpualloc._simulate import Result, named_options
 from vgpualloc._tables import _needed
 
@@ -38,8 +39,8 @@ class PlaceEnv(gymnasium.Env[Observation, Any]):
     reward : {"accepted", "served"} or callable
         ``"accepted"``: 1 for a job that starts, else 0. ``"served"``: the GPUs that the job asks for if it starts.
         A callable gets the observations before and after the step and returns a number.
-    device_policy : str
-        Which devices of the chosen node a pod gets.
+    device_policy : str, optional
+        Which devices of the chosen node a pod gets; by default the policy that ``simulate()`` has by default.
     **options
         Keys of ``simulate()``, but ``policy`` and ``discipline``. The seed is that of ``reset()``, where it gives one.
 
@@ -79,14 +80,15 @@ class PlaceEnv(gymnasium.Env[Observation, Any]):
 
     def __init__(self, nodes: Source | None = None, pods: Source | None = None, *,
                  reward: str | Callable[[Observation, Observation], float] = "accepted",
-                 device_policy: str = "fgd", **options: Any) -> None:
+                 device_policy: str | None = None, **options: Any) -> None:
         if not callable(reward) and reward not in ("accepted", "served"):
             raise bad_value("unknown_name", "reward", reward, '"accepted", "served" or a function')
         for key in ("policy", "discipline"):
             if key in options:
                 raise TypeError(f"PlaceEnv() takes no {key}: the agent decides")
         self._reward = reward
-        self._options = {"nodes": nodes, "pods": pods, "device_policy": device_policy, **options}
+        self._options = {"nodes": nodes, "pods": pods, "device_policy": device_policy or option_table()["policy"]["default"],
+                         **options}
         self._run = self._begin(None)
         self.nodes = self._run.nodes
         totals = self._run.states()

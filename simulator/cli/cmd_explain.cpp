@@ -54,9 +54,11 @@ void add_explain(CLI::App& app) {
         ->add_option("--pod", chosen->asked.pod, "A pending pod of the cluster (namespace/name, or name) or a manifest")
         ->type_name("POD|FILE")
         ->required();
-    add_filled(*command, "--policy", chosen->asked.explain.policy, "POLICY",
-               "Policy that ranks nodes and devices (vgpusim policies). Default: that of --scheduler-config; "
-               "without it as HAMi ranks for its pods, fgd for others");
+    add_filled(
+        *command, "--policy", chosen->asked.explain.policy, "POLICY",
+        fmt::format("Policy that ranks nodes and devices (vgpusim policies). Default: that of --scheduler-config; "
+                    "without it as HAMi ranks for its pods, {} for others",
+                    vgpualloc::default_policy));
     add_filled(*command, "--device-policy", chosen->asked.explain.device_policy, "POLICY",
                "Policy for the choice of devices on a node; default: that of --scheduler-config, or --policy");
     add_seed(*command, "Random seed of randomised policies", [chosen](std::uint64_t seed) {

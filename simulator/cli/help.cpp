@@ -26,13 +26,13 @@ constexpr std::array examples{
 
 A setting may come from the scenario, from --set and from a flag; a flag wins over --set, and --set over the scenario.)"},
     command_examples{"compare", R"(
-  vgpusim compare --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv --policy fgd --policy best_fit
+  vgpusim compare --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv --policy bid_price --policy best_fit
   vgpusim compare scenarios/which-policy-fits-the-most-pods.json --policy best_fit --policy weighted:fgd=0.7,binpack=0.3
 
 A setting may come from the scenario, from --set and from a flag; a flag wins over --set, and --set over the scenario.)"},
     command_examples{"study", R"(
   vgpusim study scenarios/studies/fgd-paper.json --out out/study
-  vgpusim study --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv --policy fgd --policy best_fit --seeds 1..5)"},
+  vgpusim study --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv --policy bid_price --policy best_fit --seeds 1..5)"},
     command_examples{"conformance", R"(
   vgpusim conformance --impl compat:volcano tests/conformance/cases/*.jsonl)"},
     command_examples{"generate", R"(

@@ -17,7 +17,7 @@ namespace vgpusim::cli {
 
 /// Adds an option whose value is not empty, a text.
 template <class Text>
-CLI::Option* add_filled(CLI::App& command, const char* name, Text& to, const char* type, const char* help) {
+CLI::Option* add_filled(CLI::App& command, const char* name, Text& to, const char* type, const std::string& help) {
     const auto refusal = [](const std::string& value) {
         return value.empty() ? std::string{"got '\"\"', expected a value"} : std::string{};
     };

@@ -6,7 +6,7 @@ import unittest
 
 from support import QUICKSTART, VGPUSIM, CliTest, untimed
 
-POLICIES = ["best_fit", "binpack", "fgd", "random", "spread", "worst_fit", "compat:fgd", "compat:random",
+POLICIES = ["best_fit", "bid_price", "binpack", "fgd", "random", "spread", "worst_fit", "compat:fgd", "compat:random",
             "weighted:fgd=0.7,binpack=0.3"]
 SETTINGS = ([], ["--departures"], ["--tune", "2", "--seed", "7"], ["--mode", "exclusive", "--tune", "0.5"])
 

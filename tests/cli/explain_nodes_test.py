@@ -115,7 +115,7 @@ class NodesTest(CliTest):
         self.assertEqual([(device["mode"], device["dialect"], device["model"], device["memory_mib"], device["slots_used"])
                           for device in devices],
                          [("exclusive", "nvidia", "NVIDIA-A100-SXM4-80GB", 81920, used) for used in (1, 1, 0, 0)])
-        self.assertEqual(document["policy"], "fgd")
+        self.assertEqual(document["policy"], "bid_price")
         self.assertIn("no node registers GPUs with HAMi", document["ranking"])
         del plain["metadata"]["labels"]["nvidia.com/gpu.memory"]
         known = self.explain(plain, pod("w", WHOLE))["nodes"][0]["devices"][0]
@@ -424,7 +424,7 @@ class NodesTest(CliTest):
         self.assertIn("(overrides the pod's hami.io/node-scheduler-policy: spread)", document["ranking"])
         # Volcano's pods are ranked by the default, which is not Volcano's.
         document = self.explain(volcano_node("v", f"GPU-t,10,81920,{A100},true,hami-core:"), pod("w", VGPU))
-        self.assertEqual(document["policy"], "fgd")
+        self.assertEqual(document["policy"], "bid_price")
         self.assertIn("(the default; --scheduler-config has Volcano's ranking)", document["ranking"])
 
     def test_of_equal_gpus_the_numa_node_decides(self):

@@ -123,9 +123,9 @@ class ListingsTest(CliTest):
     def test_policies_say_which_one_to_take_and_which_are_baselines(self):
         summaries = dict(line.split(maxsplit=1) for line in self.vgpusim("policies").stdout.splitlines())
         self.assertEqual(sorted(name for name, summary in summaries.items() if summary.endswith("a baseline, to compare with")),
-                         ["fgd_literal", "fgd_stranded", "first_fit", "mcc", "mecc", "mfi", "worst_fit"])
-        self.assertEqual(sorted(name for name, summary in summaries.items() if ": take it if" in summary or ": start with it" in summary),
-                         ["bid_price", "dual_price", "fgd", "ssp"])
+                         ["best_fit", "binpack", "fgd", "fgd_literal", "fgd_stranded", "first_fit", "mcc", "mecc", "mfi", "random", "worst_fit"])
+        self.assertEqual(sorted(name for name, summary in summaries.items() if ": take it" in summary or ": start with it" in summary),
+                         ["bid_price", "compat:fgd", "dual_price", "ssp"])
 
     def test_modes(self):
         named = self.names("modes")

@@ -197,7 +197,7 @@ class SchedulerConfigTest(CliTest):
         self.assertEqual(self.our_choice(self.ours(policy="spread"))[:3], ("spread", "c", "c0"))
         self.assertEqual(self.our_choice(self.ours(SchedulePolicy="binpack"))[:2], ("binpack", "a"))
         self.assertEqual(self.our_choice(self.ours(SchedulePolicy="binpack", policy="spread"))[:2], ("spread", "c"))
-        self.assertEqual(self.our_choice(self.ours())[0], "fgd")
+        self.assertEqual(self.our_choice(self.ours())[0], "bid_price")
         policy, where, device, ranking = self.our_choice(self.ours(policy="binpack", device_policy="spread"))
         self.assertEqual((policy, where, device), ("binpack", "a", "a1"))
         self.assertIn("devices by spread", ranking)

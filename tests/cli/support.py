@@ -14,6 +14,7 @@ VGPUSIM = os.environ.get("VGPUSIM", "vgpusim")
 SOURCE = Path(os.environ.get("VGA_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 QUICKSTART = SOURCE / "traces" / "quickstart"
 OUTPUTS = ["pods.csv", "report.html", "summary.json", "timeseries.csv"]
+DEFAULT_OUTPUTS = sorted([*OUTPUTS, "prices.json"])  # under the default policy, which learns prices
 SKIPPED = 77  # what ctest takes for a skipped test
 
 NODES_HEADER = "sn,cpu_milli,memory_mib,gpu,model\n"

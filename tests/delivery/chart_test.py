@@ -258,7 +258,7 @@ class ConfigurationTest(unittest.TestCase):
             told = self.scheduler_config(text)
             self.assertNotIn("scheduler.conf", told.stderr, line)
         for right, misspelt in (("# deviceshare.ScheduleWeight: 0", "deviceshare.ScheduleWeigth: 0"),
-                                ("# vgpualloc.policy: fgd", "vgpualloc.polcy: fgd")):
+                                ("# vgpualloc.policy: bid_price", "vgpualloc.polcy: bid_price")):
             wrong = self.scheduler_config(self.conf.replace(right, misspelt))
             self.assertIn(misspelt.split(":")[0], wrong.stderr)
 

@@ -19,10 +19,10 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[2]
 RECORDED = Path(__file__).resolve().parent / "sample"
 
-LISTS_POLICIES = ["compat:bestfit", "compat:dotprod", "compat:fgd", "compat:gpuclustering", "compat:gpupacking", "best_fit", "binpack",
-                  "fgd", "fgd_literal", "fgd_stranded", "first_fit", "mecc", "spread", "ssp", "worst_fit"]
-OBJECTS_POLICIES = ["compat:volcano", "best_fit", "binpack", "fgd", "mcc", "spread"]
-MIG_POLICIES = ["best_fit", "fgd", "mcc", "mecc", "mfi"]
+LISTS_POLICIES = ["compat:bestfit", "compat:dotprod", "compat:fgd", "compat:gpuclustering", "compat:gpupacking", "best_fit", "bid_price",
+                  "binpack", "fgd", "fgd_literal", "fgd_stranded", "first_fit", "mecc", "spread", "ssp", "worst_fit"]
+OBJECTS_POLICIES = ["compat:volcano", "best_fit", "bid_price", "binpack", "fgd", "mcc", "spread"]
+MIG_POLICIES = ["best_fit", "bid_price", "fgd", "mcc", "mecc", "mfi"]
 CHIPS = ["Ascend310P-0", "Ascend310P-1", "Ascend310P-2"]
 
 

@@ -16,11 +16,11 @@ PYTHONPATH=$work/site MPLBACKEND=agg "$python" - <<'PY'
 import sys
 import vgpualloc as vg
 assert not {"numpy", "pandas", "matplotlib", "gymnasium"} & set(sys.modules)
-r = vg.simulate(**vg.example("quickstart"), policy="fgd", tune=1.3, seed=77)
+r = vg.simulate(**vg.example("quickstart"), policy="bid_price", tune=1.3, seed=77)
 print(r)
 r.plot("allocation")
-r.write("out/fgd")
+r.write("out/bid_price")
 assert "highsbox" not in sys.modules  # the solver is looked for when a call needs it
 assert vg.simulate(**vg.example("quickstart"), bound=True).summary["bound"]["solver"].startswith("HiGHS ")
 PY
-test -s out/fgd/report.html
+test -s out/bid_price/report.html

@@ -14,7 +14,7 @@ using vgpualloc::read_live_options;
 TEST(live_options, what_is_not_said_is_the_default) {
     const auto options = read_live_options({});
     ASSERT_TRUE(options);
-    EXPECT_EQ(options->policy, vgpualloc::explaining::default_policy);
+    EXPECT_EQ(options->policy, vgpualloc::default_policy);
     EXPECT_EQ(options->device_policy, "");
 }
 
@@ -50,9 +50,10 @@ TEST(live_options, policies_of_plugin_vgpualloc_stand_where_no_others_are_given)
     EXPECT_EQ(policies({.policy = "binpack", .scheduler_config = both}), "binpack best_fit");
     EXPECT_EQ(policies({.device_policy = "binpack", .scheduler_config = both}), "spread binpack");
     EXPECT_EQ(policies({.scheduler_config = scheduler("      deviceshare.SchedulePolicy: binpack\n")}), "binpack ");
-    EXPECT_EQ(policies({.scheduler_config = scheduler("      deviceshare.VGPUEnable: true\n")}), "fgd ");
+    const std::string by_default = std::string{vgpualloc::default_policy} + " ";
+    EXPECT_EQ(policies({.scheduler_config = scheduler("      deviceshare.VGPUEnable: true\n")}), by_default);
     EXPECT_EQ(policies({.scheduler_config = scheduler("      deviceshare.SchedulePolicy: spread\n", "deviceshare")}),
-              "fgd ")
+              by_default)
         << "plugin deviceshare ranks otherwise than our policy of that name";
 }
 

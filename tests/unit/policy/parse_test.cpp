@@ -23,6 +23,17 @@ TEST(parse_policy, every_listed_policy_by_its_name) {
     EXPECT_TRUE(std::ranges::is_sorted(native_policies, {}, &policy_entry::name));
 }
 
+TEST(parse_policy, the_default_is_a_policy_that_draws_nothing_and_that_lists_say_to_start_with) {
+    const auto scorer = parse_policy(default_policy, native_policies, {});
+    ASSERT_TRUE(scorer.has_value()) << default_policy;
+    EXPECT_EQ((*scorer)->name(), "bid_price");
+    EXPECT_NE((*scorer)->traits().nodes, ties::drawn);
+    EXPECT_NE((*scorer)->traits().devices, ties::drawn);
+    for (const policy_entry& entry : native_policies) {
+        EXPECT_EQ(entry.advice == "start with it", entry.name == default_policy) << entry.name;
+    }
+}
+
 TEST(parse_policy, weighted_sums) {
     for (const char* spelling : {"weighted:fgd=1", "weighted:fgd=0.7,binpack=-0.3,fgd=0", "weighted:binpack=1e-3"}) {
         const auto scorer = parse_policy(spelling, native_policies, {});

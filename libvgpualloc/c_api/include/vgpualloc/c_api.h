@@ -78,7 +78,8 @@ typedef struct vga_cluster vga_cluster;
 /** NULL stands for the default. The texts are read during the call only. */
 typedef struct vga_options {
     size_t struct_size;
-    const char* policy; /**< as `vgpusim policies` lists, or weighted:NAME=WEIGHT,…; default fgd. None that draws */
+    /** As `vgpusim policies` lists, none that draws, or weighted:NAME=WEIGHT,…; default bid_price. */
+    const char* policy;
     const char* device_policy; /**< for the devices of a node; default, and what "" stands for: policy */
     const char* catalog;       /**< JSON: boards and chips beside those built in; docs/catalog.md */
     const char* device_config; /**< YAML or JSON: device-config.yaml of Volcano or HAMi, or ConfigMaps that hold it */

@@ -25,7 +25,7 @@ struct question {
     /// Node objects that may be named as kinds, and ConfigMaps that say more of them.
     std::vector<kube::manifest> templates{};
     std::optional<vgpualloc::hardware_catalog> catalog{}; ///< of devices of kinds that are described; none: built in
-    std::string policy = explaining::default_policy;
+    std::string policy = vgpualloc::default_policy;
     std::string device_policy{};               ///< of the devices of a node; empty: as `policy`
     vgpualloc::policies_maker make_policies{}; ///< brings those that `policy` only calls by a name; empty: it is named
     std::uint64_t seed = 0;

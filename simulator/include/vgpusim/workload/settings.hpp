@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "vgpualloc/policy/parse.hpp"
 #include "vgpusim/workload/core_names.hpp"
 #include "vgpusim/workload/seed.hpp"
 
@@ -44,7 +45,7 @@ struct run_config {
     std::string events;           ///< what happens to nodes and devices; empty: nothing
     std::string failures;         ///< model that draws failures; empty: none
     std::string autoscaler;       ///< nodes that are added for pods that wait; empty: none
-    std::string policy = "fgd";
+    std::string policy = vgpualloc::default_policy;
     std::string device_policy; ///< empty: the policy itself
     std::string mode = "hami_core";
     std::string discipline = "try_once";

@@ -25,15 +25,15 @@ namespace vgpualloc {
 
 inline constexpr std::array native_policies{
     make_policy_entry<policies::best_fit>(
-        "node with the least idle device capacity left over, then device with the least left over"),
-    make_policy_entry<policies::bid_price>(
-        "node and device that displace the least: what rests are worth, and slots that run out (learned demand)",
-        "take it if pods share GPUs or ask for several, whether they leave or stay"),
-    make_policy_entry<policies::binpack>("fullest node first, then fullest device: keeps whole nodes free"),
+        "node with the least idle device capacity left over, then device with the least left over", a_baseline),
+    make_policy_entry<policies::bid_price>("node and device that displace the least: the value of leftover capacity, "
+                                           "and slots that run out (learned demand)",
+                                           "start with it"),
+    make_policy_entry<policies::binpack>("fullest node first, then fullest device", a_baseline),
     make_policy_entry<policies::dual_price>(
-        "node and device that lose the least of what rests are worth, as far as the node's CPU can use them",
-        "take it if CPU runs out before GPUs do, or if pods fill the cluster or queue for it"),
-    make_policy_entry<policies::fgd>("node and device where fragmentation grows least (exact score)", "start with it"),
+        "node and device that lose the least value of leftover capacity, as far as the node's CPU can use it",
+        "take it if nobody leaves and the list of pods is known"),
+    make_policy_entry<policies::fgd>("node and device where fragmentation grows least (exact score)", a_baseline),
     make_policy_entry<policies::fgd_literal>(
         "node and device where free units grow least that a typical request can no longer get at", a_baseline),
     make_policy_entry<policies::fgd_stranded>(
@@ -47,11 +47,11 @@ inline constexpr std::array native_policies{
         "node and device that lose the fewest places for typical requests, by how frequent they are", a_baseline),
     make_policy_entry<policies::mfi>("node and device where units of blocked starts of MIG profiles grow least",
                                      a_baseline),
-    make_policy_entry<policies::random>("a node that fits, then a device that fits, drawn uniformly"),
+    make_policy_entry<policies::random>("a node that fits, then a device that fits, drawn uniformly", a_baseline),
     make_policy_entry<policies::spread>("emptiest node first, then emptiest device: keeps neighbours apart"),
     make_policy_entry<policies::ssp>(
-        "node and device that lose the least in places for requests, each worth what it is scarce (learned demand)",
-        "take it if GPUs are cut by MIG and pods that do not fit are lost"),
+        "node and device that lose the fewest positions for requests, each weighted by its scarcity (learned demand)",
+        "take it with moves, if GPUs are cut by MIG and pods may move"),
     make_policy_entry<policies::worst_fit>(
         "node with the most idle device capacity left over, then device with the most left over", a_baseline),
 };

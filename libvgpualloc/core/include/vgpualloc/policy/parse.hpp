@@ -13,6 +13,9 @@
 
 namespace vgpualloc {
 
+/// The policy of whoever names none: the one spelling of it for every command, live clusters, C and Python.
+inline constexpr const char* default_policy = "bid_price";
+
 /// Makes the policy that `spelling` names. `known` is the list of entries to look in, in the order in which an error
 /// lists them. Weights are finite decimal numbers, not all 0; drawn and nested policies have no place in a weighted
 /// sum.

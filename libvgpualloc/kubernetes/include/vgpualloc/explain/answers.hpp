@@ -22,8 +22,6 @@
 
 namespace vgpualloc::explaining {
 
-inline constexpr const char* default_policy = "fgd";
-
 struct explain_options {
     /// A spelling of parse_policy(); its workload is the pods of the cluster. Empty: HAMi's own ranking for pods that
     /// its scheduler serves (explain/hami.hpp), default_policy for others.

@@ -40,7 +40,7 @@ namespace vgpualloc {
 struct live_options {
     /// Expressions of parse_policies(); an empty device_policy is the same one. Randomised policies are rejected: the
     /// decisions of a live scheduler have to follow from the objects that it received.
-    std::string policy = explaining::default_policy;
+    std::string policy = default_policy;
     std::string device_policy{};
     std::span<const policy_entry> policies = native_policies; ///< that may be named; outlives the cluster
     /// Brings the policies, which then are only called by those names. Empty: the names hold.

@@ -188,7 +188,8 @@ public:
 inline constexpr std::array fgd_policies{
     make_policy_entry<reference_best_fit>("BestFit of the reference simulator: least CPU and GPU left (exact model)"),
     make_policy_entry<reference_dot_product>("DotProd of the reference simulator: small products first (exact model)"),
-    make_policy_entry<reference_fgd>("FGD of the reference simulator: truncated sigmoid score (exact model)"),
+    make_policy_entry<reference_fgd>("FGD of the reference simulator: truncated sigmoid score (exact model)",
+                                     "take it to reproduce published results of FGD"),
     make_policy_entry<reference_gpu_clustering>(
         "GpuClustering of the reference simulator: alike pods together (exact model)"),
     make_policy_entry<reference_gpu_packing>(
