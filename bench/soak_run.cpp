@@ -175,7 +175,9 @@ node& soak_run::machine_to_change(std::size_t machine) {
 
 void soak_run::step() {
     apply(draw_operation());
-    if (counts_.operations % operations_between_checkpoints == 0) book_.checkpoint(alloc_.next_event());
+    if (counts_.operations % operations_between_checkpoints != 0) return;
+    if (policy_->traits().learns) reference_.observe();
+    book_.checkpoint(alloc_.next_event());
 }
 
 void soak_run::apply(operation kind) {
@@ -212,8 +214,17 @@ void soak_run::apply(operation kind) {
     }
 }
 
+/// Both policies hear of a pod, so that they know the same when they decide.
+void soak_run::note_arrival(request_id request) {
+    if (!policy_->traits().learns) return;
+    alloc_.note_arrival(request);
+    reference_.observe();
+    reference_policy_->note_arrival(*alloc_.find_request(request), book_);
+}
+
 void soak_run::place() {
     const request_id request = draw_request();
+    note_arrival(request);
     std::optional<expected<placement, rejection>> reference;
     if (++placements_ % reference_every_ == 0) reference = reference_.decide(*alloc_.find_request(request));
     const pod_id pod = pods_.next();

@@ -114,6 +114,7 @@ private:
              std::unique_ptr<vgpualloc::policy> reference_policy);
 
     void apply(operation kind);
+    void note_arrival(vgpualloc::request_id request);
     void place();
     void release();
     void register_again();

@@ -15,6 +15,7 @@
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
+#include "vgpualloc/explain/snapshot_learning.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpuops/whatif/catalog_kinds.hpp"
@@ -43,6 +44,15 @@ std::vector<vgpualloc::counted_request> added_requests(const kube::snapshot& sta
     return requests;
 }
 
+/// Policies that learn know the pods that are there and those that come, as others know what is typical.
+void have_learned(const vgpualloc::policy_pair& policies, const kube::snapshot& state, const question& asked) {
+    if (!policies.learns()) return;
+    explaining::learn_of_pods(state, policies);
+    for (const auto& [request, count] : added_requests(state, asked)) {
+        for (std::int64_t i = 0; i < count; ++i) explaining::note_arrival(request, state, policies);
+    }
+}
+
 expected<scorers> make_scorers(const kube::snapshot& state, const question& asked) {
     scorers result{.typical = state.typical(), .policies = {}};
     std::int64_t pods = 0;
@@ -62,6 +72,7 @@ expected<scorers> make_scorers(const kube::snapshot& state, const question& aske
                                         : vgpualloc::make_policies(asked.policy, asked.device_policy, parameters);
     if (!policies) return unexpected(std::move(policies).error());
     result.policies = *std::move(policies);
+    have_learned(result.policies.pair(), state, asked);
     return result;
 }
 

@@ -313,4 +313,28 @@ TEST(explain, what_is_needed_at_init_beyond_the_others_is_of_no_container) {
     }
 }
 
+TEST(explain, says_what_a_score_of_bid_price_is_made_of) {
+    const std::string yaml = gpu_node("n0", card("A")) + gpu_node("n1", card("B")) + bound("r", "n1", "B", 20'480) +
+                             pod("p", vgpu(1, 20'480));
+    const auto of = explained(yaml, "bid_price");
+    ASSERT_EQ(of.chosen, 1U) << "the half that is left is worth less than half of an idle GPU";
+    const auto& parts = of.nodes[1].terms.at(0).parts;
+    ASSERT_THAT(parts, SizeIs(1));
+    EXPECT_EQ(parts[0].what, "leftovers");
+    EXPECT_DOUBLE_EQ(parts[0].worth, of.nodes[1].score);
+    const std::string text = explaining::explanation_text(of, {});
+    EXPECT_THAT(text, HasSubstr("\n  on n1: leftovers are worth "));
+    EXPECT_THAT(text, HasSubstr(" GPUs less; no slots that have a price are lost\n  on n0: leftovers are worth "));
+    EXPECT_THAT(explaining::explanation_json(of, {}), HasSubstr(R"("what": "leftovers")"));
+    explaining::explanation priced = of;
+    priced.nodes[1].terms[0].parts.push_back(
+        {.what = "slots for 8 whole GPUs", .worth = -0.75, .amount = 0.5, .price = 1.5});
+    priced.nodes[1].terms[0].parts.push_back({.what = "slots for 1g.5gb", .worth = 2.0, .amount = -1.0, .price = 2.0});
+    EXPECT_THAT(
+        explaining::explanation_text(priced, {}),
+        HasSubstr(
+            "less; fewer slots for 8 whole GPUs: 0.5, at 1.5 GPUs each; more slots for 1g.5gb: 1, at 2 GPUs each\n"));
+    EXPECT_THAT(explaining::explanation_text(explained(yaml, "best_fit"), {}), testing::Not(HasSubstr("leftovers")));
+}
+
 } // namespace

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -122,7 +124,10 @@ TEST(bid_demand, turns_over_by_releases_per_booking) {
             demand.observe({.kind = kind, .entry = &entry, .where = node_index{0U}, .book = &here.book});
         }
     };
-    tell(ledger_event_kind::reserve, 8);
+    tell(ledger_event_kind::reserve, 9);
+    tell(ledger_event_kind::rollback, 1);
+    EXPECT_EQ(demand.turnover(), 0.0) << "nothing is booked that may be taken back";
+    tell(ledger_event_kind::commit, 8);
     tell(ledger_event_kind::release, 3);
     EXPECT_DOUBLE_EQ(demand.turnover(), 3.0 / (0.75 * 8.0));
     tell(ledger_event_kind::release, 5);
@@ -274,6 +279,19 @@ TEST(bid_price, scores_are_the_formula) {
             expected -= price.price * (before - after);
         }
         EXPECT_NEAR(answer->answer.score, expected, 0.05) << node; // near slots go by sixty-fourths of a GPU
+        const auto parts = here.decider.parts_of_placement(here.scorer, half, *answer).value();
+        double sum = 0.0;
+        for (const score_part& part : parts) sum += part.worth;
+        EXPECT_NEAR(sum, answer->answer.score, 1e-9);
+        EXPECT_EQ(parts.at(0).what, "leftovers");
+        EXPECT_EQ(parts.at(0).worth, here.decider.score_placement(potential, half, *answer).value());
+        for (const score_part& part : std::span{parts}.subspan(1)) {
+            EXPECT_TRUE(part.what == "slots for 0.5 of a GPU" || part.what == "slots for 2 whole GPUs") << part.what;
+            EXPECT_DOUBLE_EQ(part.worth, -part.amount * part.price);
+            EXPECT_TRUE(std::ranges::any_of(prices, [&](const slot_price& price) {
+                return std::abs(price.price - part.price) < 1e-9;
+            })) << part.price;
+        }
         ++compared;
     }
     EXPECT_GT(compared, 0U);
@@ -302,6 +320,48 @@ TEST(bid_price, a_trial_that_is_undone_leaves_prices_and_scores) {
     EXPECT_EQ(scores(), before);
     EXPECT_EQ(here.scorer.slot_prices(), prices_before);
     EXPECT_EQ(here.scorer.prices(), rests_before);
+}
+
+TEST(bid_price, another_one_goes_on_from_what_it_has_learned) {
+    played here{cluster_of({8, 8, 4})};
+    const pod_request half = pod_of(500, 1, 2000);
+    const pod_request pair = pod_of(1000, 2, 12'000);
+    here.turn_over({half, pair, half}, 301, 14);
+    bid_price next{policy_parameters{}};
+    policies::dual_price other{policy_parameters{}};
+    EXPECT_FALSE(next.take_over(other));
+    ASSERT_TRUE(next.take_over(here.scorer));
+    EXPECT_EQ(next.learned()->slots, here.scorer.learned()->slots);
+    EXPECT_EQ(next.prices(), here.scorer.prices());
+    allocator decider{here.book, {&next, &next}};
+    ASSERT_EQ(next.turnover(), 1.0);
+    std::uint32_t pods = here.pods;
+    for (const pod_request& request : {half, pair, half, pair, half, half}) {
+        const request_id by_first = here.decider.intern(request).value();
+        const request_id by_next = decider.intern(request).value();
+        here.decider.note_arrival(by_first);
+        decider.note_arrival(by_next);
+        const auto first = here.decider.evaluate(by_first);
+        const auto second = decider.evaluate(by_next);
+        for (std::size_t n = 0; n < first.size(); ++n) EXPECT_EQ(first[n].score, second[n].score);
+        here.leave(pods - 9);
+        static_cast<void>(here.decider.place(here.book, pod_id{pods++}, by_first));
+    }
+    EXPECT_EQ(next.learned()->slots, here.scorer.learned()->slots);
+}
+
+TEST(learned_prices, says_what_pods_of_a_class_ask_for) {
+    const auto words = [](std::int64_t devices, std::int64_t milli, device_request request = {}) {
+        return words_of(bid_class{.request = std::move(request), .devices = devices, .milli = milli});
+    };
+    EXPECT_EQ(words(1, 1000), "a whole GPU");
+    EXPECT_EQ(words(8, 8000), "8 whole GPUs");
+    EXPECT_EQ(words(1, 460), "0.46 of a GPU");
+    EXPECT_EQ(words(2, 10), "2 x 0.005 of a GPU");
+    EXPECT_EQ(words(1, 143, {.memory = {}, .cores = {}, .profile = "1g.5gb"}), "1g.5gb");
+    EXPECT_EQ(words(2, 2000, {.memory = {}, .cores = {}, .family = "Ascend910B4"}), "2 whole Ascend910B4s");
+    EXPECT_EQ(words(1, 1000, {.memory = {}, .cores = {}, .models = {"A100", "H100"}}),
+              "a whole GPU of A100 and others");
 }
 
 /// The same arrivals make the same prices, decision by decision.

@@ -26,6 +26,11 @@ expected<double, rejection_detail> allocator::score_placement(policy& scorer, co
                                                               const placement& where) {
     return index_->score_placement(scorer, request, where);
 }
+expected<std::vector<score_part>, rejection_detail>
+allocator::parts_of_placement(policy& scorer, const pod_request& request, const placement& where) {
+    return index_->parts_of_placement(scorer, request, where);
+}
+void allocator::catch_up() { index_->catch_up(); }
 node_view allocator::view_of(node_index where) { return index_->view_of(where); }
 std::uint64_t allocator::id_generation() const noexcept { return index_->id_generation(); }
 std::uint64_t allocator::next_event() const noexcept { return index_->next_event(); }

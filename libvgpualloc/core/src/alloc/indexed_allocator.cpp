@@ -466,4 +466,10 @@ expected<double, rejection_detail> indexed_allocator::score_placement(policy& sc
     return reference_.score_placement(scorer, request, where);
 }
 
+expected<std::vector<score_part>, rejection_detail>
+indexed_allocator::parts_of_placement(policy& scorer, const pod_request& request, const placement& where) {
+    if (auto score = score_placement(scorer, request, where); !score) return unexpected(score.error());
+    return reference_.parts_of_placement(scorer, request, where);
+}
+
 } // namespace vgpualloc

@@ -31,6 +31,9 @@ public:
     [[nodiscard]] expected<scored_placement, rejection_code> try_node(node_index where, request_id request);
     [[nodiscard]] expected<double, rejection_detail> score_placement(policy& scorer, const pod_request& request,
                                                                      const placement& where);
+    [[nodiscard]] expected<std::vector<score_part>, rejection_detail>
+    parts_of_placement(policy& scorer, const pod_request& request, const placement& where);
+    void catch_up() { follow_ledger(); }
     [[nodiscard]] node_view view_of(node_index where);
     [[nodiscard]] std::uint64_t id_generation() const noexcept { return mirror_.id_generation(); }
     [[nodiscard]] std::uint64_t next_event() const noexcept { return mirror_.next_event(); }

@@ -46,6 +46,8 @@ public:
 
     /// What a policy, which need not be one of this allocator's, thinks of a placement on a node as it is now.
     [[nodiscard]] double score_placement(policy& scorer, const pod_request& request, const placement& where) const;
+    [[nodiscard]] std::vector<score_part> parts_of_placement(policy& scorer, const pod_request& request,
+                                                             const placement& where) const;
 
     /// Whether the answer of a node may depend on which device it is, given what the request names: uuids, tags that
     /// other pods left there, link groups. If not, the node answers as if nothing were named.
@@ -63,6 +65,9 @@ private:
     struct step;
     struct choice;   ///< the shares of a pod on one node
     struct question; ///< what one attempt on one node needs at every step
+
+    template <class Ask>
+    [[nodiscard]] auto ask_about(const pod_request& request, const placement& where, Ask ask) const;
 
     [[nodiscard]] node_state state_of(node_index where) const;
     [[nodiscard]] question question_for(const pod_request& request, node_index where) const;

@@ -67,7 +67,9 @@ node_decision reference_allocator::ask_node(node_index where, const pod_request&
     return decision;
 }
 
-double reference_allocator::score_placement(policy& scorer, const pod_request& request, const placement& where) const {
+/// Asks about the change that a placement is of its node.
+template <class Ask>
+auto reference_allocator::ask_about(const pod_request& request, const placement& where, Ask ask) const {
     const node_state start = state_of(where.node);
     node_state state = start;
     for (const device_share& share : where.shares) state = state.with(share.device.at(), share.part);
@@ -75,7 +77,20 @@ double reference_allocator::score_placement(policy& scorer, const pod_request& r
     const seen_state before{*this, start};
     const seen_state after{*this, state};
     const request_view view{.request = &request, .devices = count_devices(request)};
-    return scorer.node_score(view, before.view, after.view);
+    return ask(view, before.view, after.view);
+}
+
+double reference_allocator::score_placement(policy& scorer, const pod_request& request, const placement& where) const {
+    return ask_about(request, where, [&](const request_view& view, const node_view& before, const node_view& after) {
+        return scorer.node_score(view, before, after);
+    });
+}
+
+std::vector<score_part> reference_allocator::parts_of_placement(policy& scorer, const pod_request& request,
+                                                                const placement& where) const {
+    return ask_about(request, where, [&](const request_view& view, const node_view& before, const node_view& after) {
+        return scorer.score_parts(view, before, after);
+    });
 }
 
 } // namespace vgpualloc

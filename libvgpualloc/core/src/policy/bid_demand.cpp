@@ -178,18 +178,28 @@ price_table bid_demand::learn_prices(const cluster& nodes) {
 void bid_demand::observe(const policy_event& event) {
     if (event.entry == nullptr) devices_ = 0;
     if (event.entry == nullptr || event.entry->where.shares.empty()) return;
-    if (books(event.kind)) {
+    switch (event.kind) {
+    case ledger_event_kind::reserve:
         ++now_.running;
-        if (event.kind == ledger_event_kind::adopt) return;
+        break;
+    case ledger_event_kind::rollback: // leaves no trace, not even in the last bit of a sum
+        --now_.running;
+        break;
+    case ledger_event_kind::commit:
         now_.accepted += now_.increment;
         now_.booked += now_.increment;
-    } else if (event.kind == ledger_event_kind::release) {
+        break;
+    case ledger_event_kind::adopt: // it ran before anybody counted bookings
+        ++now_.running;
+        now_.accepted += now_.increment;
+        now_.running_smoothed = std::min(now_.running_smoothed + 1.0, static_cast<double>(now_.running));
+        break;
+    case ledger_event_kind::release:
         --now_.running;
         now_.released += now_.increment;
-    } else if (event.kind == ledger_event_kind::rollback) {
-        --now_.running;
-        now_.accepted -= now_.increment;
-        now_.booked -= now_.increment;
+        break;
+    default:
+        break;
     }
 }
 

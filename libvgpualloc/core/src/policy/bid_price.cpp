@@ -140,31 +140,67 @@ void bid_price::list_priced() {
     }
 }
 
+/// How many slots of a class a node has whose devices offer so many, with the part of the next one, in slot_units.
+inline std::int64_t bid_price::slot_units_of(const priced_class& priced, std::int32_t offered,
+                                             const node_view& node) const {
+    const slot_rule& rule = priced.rule;
+    const std::int64_t cpu_left = node.cpu_left.count();
+    const std::int64_t whole = rule.slots(offered, cpu_left);
+    if (rule.devices == 1) return whole * slot_units;
+    const std::int64_t next = whole + 1;
+    const auto devices = static_cast<std::int64_t>(node.config->devices.size());
+    if (next * rule.devices > devices || next * rule.cpu > node.cpu_capacity.count()) return whole * slot_units;
+    const std::int64_t cpu_per_gpu = std::max<std::int64_t>(classes_->cpu_per_gpu, 1);
+    const std::int64_t devices_missing = (next * rule.devices - offered) * near_steps;
+    const std::int64_t cpu_missing = (next * rule.cpu - cpu_left) * near_steps / cpu_per_gpu;
+    const auto missing = static_cast<std::size_t>(std::max({devices_missing, cpu_missing, std::int64_t{0}}));
+    return whole * slot_units + (missing < next_slot_.size() ? next_slot_[missing] : 0);
+}
+
 /// What the slots of a node are worth, in milli-GPU / price_steps / slot_units.
 std::int64_t bid_price::slot_worth(const node_view& node) {
     const std::int32_t* const offers = slots_.offers(*node.config);
-    const std::int64_t cpu_left = node.cpu_left.count();
-    const auto devices = static_cast<std::int64_t>(node.config->devices.size());
-    const std::int64_t cpu_per_gpu = std::max<std::int64_t>(classes_->cpu_per_gpu, 1);
     std::int64_t sum = 0;
-    for (const priced_class& priced : priced_) {
-        const slot_rule& rule = priced.rule;
-        const std::int64_t offered = offers[priced.number];
-        const std::int64_t whole = rule.slots(offers[priced.number], cpu_left);
-        std::int64_t units = whole * slot_units;
-        if (rule.devices > 1) {
-            const std::int64_t next = whole + 1;
-            if (next * rule.devices <= devices && next * rule.cpu <= node.cpu_capacity.count()) {
-                const std::int64_t devices_missing = (next * rule.devices - offered) * near_steps;
-                const std::int64_t cpu_missing = (next * rule.cpu - cpu_left) * near_steps / cpu_per_gpu;
-                const auto missing =
-                    static_cast<std::size_t>(std::max({devices_missing, cpu_missing, std::int64_t{0}}));
-                if (missing < next_slot_.size()) units += next_slot_[missing];
-            }
-        }
-        sum += priced.price * units;
-    }
+    for (const priced_class& priced : priced_) sum += priced.price * slot_units_of(priced, offers[priced.number], node);
     return sum;
+}
+
+std::vector<score_part> bid_price::score_parts(const request_view& request, const node_view& before,
+                                               const node_view& after) {
+    std::vector<score_part> parts{{.what = "leftovers", .worth = potential_.gain(request, before, after)}};
+    std::vector<std::int64_t> units;
+    const std::int32_t* const offered = slots_.offers(*before.config);
+    for (const priced_class& priced : priced_) units.push_back(slot_units_of(priced, offered[priced.number], before));
+    const std::int32_t* const left = slots_.offers(*after.config);
+    for (std::size_t i = 0; i < priced_.size(); ++i) {
+        const std::int64_t lost = units[i] - slot_units_of(priced_[i], left[priced_[i].number], after);
+        if (lost == 0) continue;
+        const double amount = static_cast<double>(lost) / static_cast<double>(slot_units);
+        const double price = static_cast<double>(priced_[i].price * levels_.turnover) /
+                             (1000.0 * static_cast<double>(price_steps * turnover_steps));
+        parts.push_back({.what = "slots for " + words_of(classes_->classes[priced_[i].number]),
+                         .worth = -amount * price,
+                         .amount = amount,
+                         .price = price});
+    }
+    return parts;
+}
+
+bool bid_price::take_over(const policy& other) {
+    const auto* const from = dynamic_cast<const bid_price*>(&other);
+    if (from == nullptr) return false;
+    demand_ = from->demand_;
+    demand_.forget_ledger();
+    first_prices_ = from->first_prices_;
+    if (own_prices_) own_prices_->replace(from->prices());
+    classes_ = from->classes_;
+    slots_.set_classes(classes_);
+    levels_ = from->levels_;
+    before_trials_ = from->before_trials_;
+    book_ = nullptr;
+    ++epoch_;
+    list_priced();
+    return true;
 }
 
 double bid_price::node_score(const request_view& request, const node_view& before, const node_view& after) {

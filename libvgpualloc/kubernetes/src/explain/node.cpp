@@ -242,13 +242,17 @@ std::vector<score_term> terms_of(allocator& decider, policy& scorer, const pod_r
                                  const node_decision& decision) {
     const auto* const sum = dynamic_cast<const policies::weighted*>(&scorer);
     if (sum == nullptr) {
-        return {{.policy = std::string{scorer.name()}, .weight = 1.0, .score = decision.answer.score}};
+        return {{.policy = std::string{scorer.name()},
+                 .weight = 1.0,
+                 .score = decision.answer.score,
+                 .parts = *decider.parts_of_placement(scorer, request, decision.where)}};
     }
     std::vector<score_term> terms;
     for (const auto& term : sum->terms()) {
         terms.push_back({.policy = std::string{term.scorer->name()},
                          .weight = term.weight,
-                         .score = *decider.score_placement(*term.scorer, request, decision.where)});
+                         .score = *decider.score_placement(*term.scorer, request, decision.where),
+                         .parts = *decider.parts_of_placement(*term.scorer, request, decision.where)});
     }
     return terms;
 }

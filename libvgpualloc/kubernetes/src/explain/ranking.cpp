@@ -9,6 +9,7 @@
 
 #include "explain/hami.hpp"
 #include "vgpualloc/explain/deviceshare.hpp"
+#include "vgpualloc/explain/snapshot_learning.hpp"
 #include "vgpualloc/policy/parse.hpp"
 
 namespace vgpualloc::explaining {
@@ -133,6 +134,20 @@ std::string words_on_other_ranking(const snapshot_pod& pod, const dialect* spoke
     return text;
 }
 
+/// What policies know of the pods that are there.
+void have_learned(const policy_pair& policies, const snapshot& state, const snapshot_pod& pod,
+                  const explain_options& options) {
+    if (!policies.learns()) return;
+    if (options.learned && options.learned->node) {
+        policies.take_over(options.learned->pair());
+        return;
+    }
+    learn_of_pods(state, policies);
+    const bool is_there = std::ranges::any_of(
+        state.pending, [&](const snapshot_pod& waiting) { return waiting.full_name() == pod.full_name(); });
+    if (!is_there) note_arrival(pod.request, state, policies);
+}
+
 expected<ranking> by_policy(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {
     policy_parameters parameters{.target = state.typical(), .seed = options.seed};
     if (parameters.target.typical.empty()) {
@@ -145,6 +160,7 @@ expected<ranking> by_policy(const snapshot& state, const snapshot_pod& pod, cons
     auto policies = options.make_policies ? options.make_policies(parameters, state.book->nodes())
                                           : parse_policies(spelling, other_device_policy, options.policies, parameters);
     if (!policies) return unexpected(std::move(policies).error());
+    have_learned(policies->pair(), state, pod, options);
     const std::string others = words_on_other_ranking(pod, state.dialects.find(pod.dialect), options.policy.empty());
     ranking result{.scorer = std::move(policies->node),
                    .device_scorer = std::move(policies->device),

@@ -95,6 +95,17 @@ document share_json(const explained_share& from) {
         {{"container", from.container}, {"device", from.device}, {"uuid", from.uuid}, {"part", part_json(from.part)}});
 }
 
+document term_json(const score_term& from) {
+    document object = document::map({{"policy", from.policy}, {"weight", from.weight}, {"score", from.score}});
+    if (from.parts.empty()) return object;
+    object["parts"] = document::list();
+    for (const score_part& part : from.parts) {
+        object["parts"].push_back(document::map(
+            {{"what", part.what}, {"worth", part.worth}, {"amount", part.amount}, {"price", part.price}}));
+    }
+    return object;
+}
+
 document node_json(const explained_node& from) {
     document object =
         document::map({{"name", from.name}, {"fits", from.refused.fits()}, {"reason", refusal_json(from.refused)}});
@@ -105,8 +116,7 @@ document node_json(const explained_node& from) {
         object["compromise"] = from.compromise;
         object["terms"] = document::list();
         for (const score_term& term : from.terms) {
-            object["terms"].push_back(
-                document::map({{"policy", term.policy}, {"weight", term.weight}, {"score", term.score}}));
+            object["terms"].push_back(term_json(term));
         }
         object["shares"] = document::list();
         for (const explained_share& share : from.shares) object["shares"].push_back(share_json(share));

@@ -170,6 +170,45 @@ std::string gate_words(const explanation& explained) {
                        gates.size() == 1 ? "it" : "them", explained.chosen ? "fits" : "does not fit either");
 }
 
+/// "leftovers are worth 0.52 GPUs less; fewer slots for 8 whole GPUs: 0.5, at 1.5 GPUs each": what the score
+/// of a node is made of. Empty where the policy says no more than the sum.
+std::string parts_of_score(const explained_node& node) {
+    constexpr std::size_t slots_max = 3; // the rest is in the JSON
+    std::string text;
+    std::vector<const score_part*> priced;
+    for (const score_term& term : node.terms) {
+        for (const score_part& part : term.parts) {
+            if (part.price != 0.0) {
+                priced.push_back(&part);
+                continue;
+            }
+            text += fmt::format("{}{} are worth {} GPUs {}", text.empty() ? "" : "; ", part.what,
+                                score_words(std::abs(part.worth)), part.worth < 0.0 ? "less" : "more");
+        }
+    }
+    if (text.empty() && priced.empty()) return {};
+    std::ranges::stable_sort(priced, std::ranges::less{}, [](const score_part* part) { return part->worth; });
+    for (std::size_t i = 0; i < std::min(priced.size(), slots_max); ++i) {
+        const score_part& part = *priced[i];
+        text += fmt::format("; {} {}: {}, at {} GPUs each", part.amount > 0.0 ? "fewer" : "more", printable(part.what),
+                            score_words(std::abs(part.amount)), score_words(part.price));
+    }
+    if (priced.size() > slots_max) text += fmt::format("; and {} more kinds of slots", priced.size() - slots_max);
+    if (priced.empty()) text += "; no slots that have a price are lost";
+    return text;
+}
+
+/// Why the score of the chosen node is what it is, and that of the next.
+std::string score_reasons(const explanation& explained) {
+    std::string text;
+    for (const auto& which : {explained.chosen, explained.runner_up}) {
+        if (!which) continue;
+        const std::string parts = parts_of_score(explained.nodes[*which]);
+        if (!parts.empty()) text += fmt::format("  on {}: {}\n", printable(explained.nodes[*which].name), parts);
+    }
+    return text;
+}
+
 std::string choice_words(const explanation& explained) {
     const bool is_gated = !explained.pod.gates.empty();
     std::string text = is_gated ? gate_words(explained) : "";
@@ -201,6 +240,7 @@ std::string choice_words(const explanation& explained) {
     const bool only_one = explained.nodes.size() == 1;
     text += fmt::format(" ({} of {} {} {})\n", explained.fitting, explained.nodes.size(), only_one ? "node" : "nodes",
                         only_one ? "fits" : "fit");
+    text += score_reasons(explained);
     const auto& shares = explained.nodes[*explained.chosen].shares;
     for (const counted_share& alike : count_alike(shares, explained.pod.container_names)) {
         const explained_share& share = *alike.share;

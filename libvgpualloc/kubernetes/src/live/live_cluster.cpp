@@ -103,11 +103,15 @@ expected<void> live_cluster::configure(live_options options) {
     }
     suspended_ = std::move(suspended);
     keep_orders(view_.book(), view.book()); // after the reservations, which a device out of service keeps
+    deciders_->alloc.catch_up();
+    (*made)->alloc.catch_up(); // with what was carried over, which is among what is taken over
+    const bool knows_pods = (*made)->pair().take_over(deciders_->pair());
     options_ = std::move(options);
     deciders_.reset(); // of the ledger that goes
     view_ = std::move(view);
     deciders_ = *std::move(made);
     forget_reading();
+    if (hears_arrivals() && !knows_pods) note_present_pods();
     dropped_ = std::move(dropped);
     return {};
 }
@@ -115,6 +119,17 @@ expected<void> live_cluster::configure(live_options options) {
 // ---- what the cluster is
 
 live_cluster::told live_cluster::upsert(const kube::manifest& object) {
+    bool is_new_pod = false;
+    const told result = apply(object, is_new_pod);
+    if (is_new_pod && hears_arrivals()) {
+        const std::string full_name = kube::namespace_of(object) + "/" + object.name;
+        note_arrival(object.pod->uid.empty() ? full_name : object.pod->uid);
+    }
+    return result;
+}
+
+/// Takes an object for what is now. `is_new_pod`: it is a pod that has not been there before, and is there.
+live_cluster::told live_cluster::apply(const kube::manifest& object, bool& is_new_pod) {
     VGA_ASSERT(trials_.empty(), "objects are no matter of trials");
     if (object.kind != "Pod" || !object.pod) {
         if (!view_.upsert(object)) return told::unchanged;
@@ -132,9 +147,11 @@ live_cluster::told live_cluster::upsert(const kube::manifest& object) {
         remove_pod(uid); // one uid is one pod, whatever it is called
     }
     if (!view_.upsert(object)) return told::unchanged;
+    const bool is_known = names_.contains(uid);
     forget(full_name);
     ++changes_;
     if (view_.find_pod(full_name) == nullptr) return told::changed; // it has ended
+    is_new_pod = !is_known;
     uids_[full_name] = uid;
     names_[uid] = full_name;
     uncounted_.insert(full_name);
@@ -444,21 +461,6 @@ expected<kubernetes::text_map> live_cluster::annotations_of(std::string_view uid
     const bool in_ns = spoken != nullptr && spoken->times_in_nanoseconds();
     return kube::annotations_of({.name = node, .devices = devices, .dialects = &view_.dialects()}, known->pod,
                                 held->where.shares, std::to_string(in_ns ? unix_ns : unix_ns / ns_per_second));
-}
-
-expected<live_question> live_cluster::question(std::string_view uid) {
-    const kube::snapshot_pod* const pod = pod_of(uid);
-    if (pod == nullptr) {
-        return unexpected(bad_value(error_code::unknown_name, "pod", uid, "a pod that is there"));
-    }
-    return live_question{
-        .state = view_.to_snapshot([this](const std::string& full_name) { return *pod_of(uids_.at(full_name)); }),
-        .pod = *pod,
-        .options = {.policy = options_.policy,
-                    .device_policy = options_.device_policy,
-                    .make_policies = options_.make_policies,
-                    .served = options_.deviceshare,
-                    .is_scheduler = true}};
 }
 
 node_view live_cluster::view_of(node_index where) { return deciders_->alloc.view_of(where); }

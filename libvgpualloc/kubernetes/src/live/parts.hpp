@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "vgpualloc/live/live_cluster.hpp"
+#include "vgpualloc/policy/pair.hpp"
 #include "vgpualloc/policy/parse.hpp"
 
 namespace vgpualloc {
@@ -24,8 +25,11 @@ struct live_cluster::deciders {
     allocator alloc;
 
     deciders(owned_policies policies, std::uint64_t number_, const ledger& book)
-        : node{std::move(policies.node)}, device{std::move(policies.device)}, number{number_},
-          alloc{book, {.node = node.get(), .device = device ? device.get() : node.get()}} {}
+        : node{std::move(policies.node)}, device{std::move(policies.device)}, number{number_}, alloc{book, pair()} {}
+
+    [[nodiscard]] policy_pair pair() const {
+        return {.node = node.get(), .device = device ? device.get() : node.get()};
+    }
 };
 
 /// A pod as the dialects of the moment read it.

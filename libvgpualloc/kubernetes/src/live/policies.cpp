@@ -1,4 +1,5 @@
 // The policies of living clusters, and the workload that they take for typical.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -60,7 +61,27 @@ expected<std::unique_ptr<live_cluster::deciders>>
 live_cluster::make_deciders(const live_options& options, const workload& typical, const ledger& book) {
     auto policies = make_live_policies(options, typical, book.nodes());
     if (!policies) return unexpected(std::move(policies).error());
-    return std::make_unique<deciders>(*std::move(policies), ++deciders_number_, book);
+    auto result = std::make_unique<deciders>(*std::move(policies), ++deciders_number_, book);
+    if (result->pair().learns()) tell_of_bookings(book, result->pair());
+    return result;
+}
+
+/// Others decide from now on; they know what those before them have learned.
+void live_cluster::replace_deciders(std::unique_ptr<deciders> next) {
+    deciders_->alloc.catch_up();
+    next->pair().take_over(deciders_->pair());
+    deciders_ = std::move(next);
+}
+
+/// Whether the policies are to hear of every pod that comes.
+bool live_cluster::hears_arrivals() const { return !options_.make_policies && deciders_->pair().learns(); }
+
+/// Has policies that have heard of no pod hear of those that are there, as they came.
+void live_cluster::note_present_pods() {
+    std::vector<std::pair<std::string, std::string>> by_age; // when it was created, full name
+    for (const auto& [full_name, uid] : uids_) by_age.emplace_back(view_.find_pod(full_name)->created, full_name);
+    std::ranges::sort(by_age);
+    for (const auto& [created, full_name] : by_age) note_arrival(uids_.at(full_name));
 }
 
 // ---- the workload
@@ -89,7 +110,7 @@ bool live_cluster::learn_workload() {
     VGA_ASSERT(made.has_value() || options_.make_policies, "the policies have been made before");
     if (!made) return false;
     learned_ = std::move(now);
-    deciders_ = *std::move(made);
+    replace_deciders(*std::move(made));
     changes_ = 0;
     return true;
 }
@@ -97,7 +118,7 @@ bool live_cluster::learn_workload() {
 expected<void> live_cluster::renew_policies() {
     auto renewed = make_deciders(options_, learned_, book());
     if (!renewed) return unexpected(std::move(renewed).error());
-    deciders_ = *std::move(renewed);
+    replace_deciders(*std::move(renewed));
     return {};
 }
 
@@ -105,6 +126,29 @@ void live_cluster::note_arrival(std::string_view uid) {
     known_pod* const known = read(uid);
     if (known == nullptr) return;
     if (const auto number = intern(*known)) deciders_->alloc.note_arrival(*number);
+    trim_log();
+}
+
+expected<live_question> live_cluster::question(std::string_view uid) {
+    const kube::snapshot_pod* const pod = pod_of(uid);
+    if (pod == nullptr) {
+        return unexpected(bad_value(error_code::unknown_name, "pod", uid, "a pod that is there"));
+    }
+    owned_policies learned;
+    if (hears_arrivals()) {
+        deciders_->alloc.catch_up();
+        learned = *make_live_policies(options_, learned_, book().nodes());
+        learned.pair().take_over(deciders_->pair());
+    }
+    return live_question{
+        .state = view_.to_snapshot([this](const std::string& full_name) { return *pod_of(uids_.at(full_name)); }),
+        .pod = *pod,
+        .options = {.policy = options_.policy,
+                    .device_policy = options_.device_policy,
+                    .make_policies = options_.make_policies,
+                    .learned = std::make_shared<const owned_policies>(std::move(learned)),
+                    .served = options_.deviceshare,
+                    .is_scheduler = true}};
 }
 
 } // namespace vgpualloc

@@ -99,6 +99,12 @@ public:
     [[nodiscard]] expected<double, rejection_detail> score_placement(policy& scorer, const pod_request& request,
                                                                      const placement& where);
 
+    /// What that score is made of (policy::score_parts). Errors: the same.
+    [[nodiscard]] expected<std::vector<score_part>, rejection_detail>
+    parts_of_placement(policy& scorer, const pod_request& request, const placement& where);
+    /// Has the policies hear of all that the ledger has recorded.
+    void catch_up();
+
     /// A present node as policies see it now. Valid until the ledger changes or a decision is made.
     [[nodiscard]] node_view view_of(node_index where);
     /// Rises when configurations get new ids, which voids whatever was kept by id.

@@ -55,6 +55,8 @@ public:
     bool note_arrival(const pod_request& request, const ledger& book);
     /// Counts a booking of devices that is made or given back.
     void observe(const policy_event& event);
+    /// The same cluster, or one like it, may be another ledger from now on.
+    void forget_ledger() noexcept { counted_ = nullptr; }
     void enter_trial() { before_trials_.push_back(now_); }
     /// True if classes() is another list than before.
     bool leave_trial(bool keep);

@@ -43,8 +43,14 @@ public:
                                       const step_view&) override {
         return node_score(request, before, after);
     }
-    [[nodiscard]] policy_traits traits() const noexcept override { return {.device_score_is_node_score = true}; }
+    [[nodiscard]] policy_traits traits() const noexcept override {
+        return {.device_score_is_node_score = true, .learns = true};
+    }
     [[nodiscard]] std::uint64_t epoch() const noexcept override { return epoch_ + potential_.book().version; }
+
+    bool take_over(const policy& other) override;
+    [[nodiscard]] std::vector<score_part> score_parts(const request_view& request, const node_view& before,
+                                                      const node_view& after) override;
 
     void note_arrival(const pod_request& request, const ledger& book) override;
     void observe(const policy_event& event) override;
@@ -85,6 +91,8 @@ private:
     void list_priced();
     void follow(const ledger& book);
     [[nodiscard]] std::int64_t price_of(std::size_t number) const;
+    [[nodiscard]] std::int64_t slot_units_of(const priced_class& priced, std::int32_t offered,
+                                             const node_view& node) const;
     [[nodiscard]] std::int64_t slot_worth(const node_view& node);
 
     bid_demand demand_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "vgpualloc/model/request.hpp"
@@ -22,6 +23,9 @@ struct bid_class {
     }
     bool operator==(const bid_class&) const = default;
 };
+
+/// What pods of a class ask for: "a whole GPU", "8 whole GPUs", "0.5 of a GPU", "2 x 1g.5gb".
+[[nodiscard]] std::string words_of(const bid_class& of);
 
 /// What one more pod of a class costs the cluster.
 struct slot_price {

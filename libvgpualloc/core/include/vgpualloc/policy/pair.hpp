@@ -1,6 +1,9 @@
 // The two policies of an allocator and what they are together.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/policy/positional.hpp"
 #include "vgpualloc/policy/priced.hpp"
@@ -11,6 +14,14 @@ namespace vgpualloc {
 struct policy_pair {
     policy* node = nullptr;
     policy* device = nullptr;
+
+    [[nodiscard]] bool learns() const { return node->traits().learns || device->traits().learns; }
+    /// policy::take_over() of both; true if one of them did.
+    bool take_over(const policy_pair& before) const {
+        const bool by_node = node->take_over(*before.node);
+        if (device == node || before.device == before.node) return by_node;
+        return device->take_over(*before.device) || by_node;
+    }
 };
 
 /// The traits of both, as an allocator needs them; they never change, so they are read once.
@@ -43,6 +54,21 @@ struct pair_traits {
             .draws_devices = device.devices == ties::drawn,
             .positional = policies.node->positional(),
             .priced = policies.node == policies.device ? policies.node->priced() : nullptr};
+}
+
+/// Tells both policies of what runs in a ledger that they have not followed, as if it were adopted now.
+inline void tell_of_bookings(const ledger& book, const policy_pair& policies) {
+    const auto tell = [&](policy& listener) {
+        for (std::size_t n = 0; n < book.nodes().nodes.size(); ++n) {
+            const node_index where{n};
+            for (const std::uint32_t slot : book.live_on(where)) {
+                const booking& entry = book.bookings()[slot];
+                listener.observe({.kind = ledger_event_kind::adopt, .entry = &entry, .where = where, .book = &book});
+            }
+        }
+    };
+    tell(*policies.node);
+    if (policies.device != policies.node) tell(*policies.device);
 }
 
 /// Tells both policies of one event of a ledger's log.

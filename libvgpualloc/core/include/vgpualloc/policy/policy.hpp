@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/request.hpp"
@@ -25,6 +27,14 @@ struct policy_event {
     const booking* entry = nullptr; ///< of an event of a pod
     node_index where;
     const ledger* book = nullptr; ///< as it is now, which may be after later events
+};
+
+/// A part of a node score, for explanations. Parts add up to the score but for what only orders equals.
+struct score_part {
+    std::string what;    ///< "leftovers", "slots for 8 whole GPUs"
+    double worth = 0.0;  ///< what it adds to the score
+    double amount = 0.0; ///< of what has a price, how many are lost; 0 = the part is not of that kind
+    double price = 0.0;  ///< of one of these
 };
 
 struct learned_prices;
@@ -85,6 +95,16 @@ public:
 
     /// What the policy has learned of arrivals (policy/learned_prices.hpp); null: it learns nothing that can be kept.
     [[nodiscard]] virtual std::shared_ptr<const learned_prices> learned() const { return nullptr; }
+
+    /// Goes on from what another policy has learned, as if this one had heard all that the other has. True if it did;
+    /// false where the two are of different kinds or learn nothing.
+    virtual bool take_over(const policy& /*other*/) { return false; }
+
+    /// What node_score() is made of; empty: it has no parts that say more than the sum.
+    [[nodiscard]] virtual std::vector<score_part> score_parts(const request_view& /*request*/,
+                                                              const node_view& /*before*/, const node_view& /*after*/) {
+        return {};
+    }
 
     /// Rises when scores of unchanged nodes change.
     [[nodiscard]] virtual std::uint64_t epoch() const noexcept { return 0; }

@@ -27,6 +27,7 @@ struct policy_traits {
     bool device_score_is_node_score = false; ///< one computation then serves both
     bool history = false; ///< nodes in equal states may score differently, by what observe() told of them
     bool batched = false; ///< scores are worth being computed many at once: policy::begin_batch()
+    bool learns = false;  ///< scores go by what note_arrival() and observe() have told of the pods
     ties nodes = ties::in_order;
     ties devices = ties::in_order; ///< drawn: for the requests that policy::draws_device_for() names
 

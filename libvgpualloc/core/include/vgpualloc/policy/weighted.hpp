@@ -64,6 +64,15 @@ public:
         }
         return nullptr;
     }
+    bool take_over(const policy& other) override {
+        const auto* const from = dynamic_cast<const weighted*>(&other);
+        if (from == nullptr || from->terms_.size() != terms_.size()) return false;
+        bool has_taken = false;
+        for (std::size_t i = 0; i < terms_.size(); ++i) {
+            has_taken = terms_[i].scorer->take_over(*from->terms_[i].scorer) || has_taken;
+        }
+        return has_taken;
+    }
     [[nodiscard]] std::uint64_t epoch() const noexcept override {
         std::uint64_t sum = 0;
         for (const term& summand : terms_) sum += summand.scorer->epoch();
@@ -100,6 +109,7 @@ private:
             sum.device_score_is_node_score = sum.device_score_is_node_score && traits.device_score_is_node_score;
             sum.history = sum.history || traits.history;
             sum.batched = sum.batched || traits.batched;
+            sum.learns = sum.learns || traits.learns;
         }
         return sum;
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,7 +30,10 @@ struct explain_options {
     std::string device_policy{}; ///< for the devices of a node, beside a policy that is given; empty: the same
     std::span<const policy_entry> policies = native_policies; ///< that may be named
     policies_maker make_policies{};                           ///< brings those that `policy` only calls by a name
-    std::uint64_t seed = 0;                                   ///< for policies that draw
+    /// Policies whose learning is gone on from (policy::take_over). Null, or without a node policy: policies that learn
+    /// hear of the pods of the snapshot, as a scheduler does that has just started.
+    std::shared_ptr<const owned_policies> learned{};
+    std::uint64_t seed = 0; ///< for policies that draw
     /// Of Volcano's scheduler configuration: plugin deviceshare ranks instead of `policy`. Its exclusive rules are
     /// those of the snapshot's dialects (dialect_config::exclusive_rules).
     std::optional<dialects::volcano::plugin_arguments> deviceshare{};
@@ -91,7 +95,8 @@ struct explained_device {
 struct score_term {
     std::string policy;
     double weight = 1.0;
-    double score = 0.0; ///< before weighting
+    double score = 0.0;              ///< before weighting
+    std::vector<score_part> parts{}; ///< of the score, where the policy says more than the sum
 };
 
 /// A share of the placement that a node would give.

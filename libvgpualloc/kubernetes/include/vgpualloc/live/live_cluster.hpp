@@ -210,12 +210,13 @@ public:
     [[nodiscard]] expected<live_question> question(std::string_view uid);
 
     /// Updates the policies' typical workload to the current pods if it has changed by more than 5 %. True if so; not
-    /// where live_options::make_policies fails.
+    /// where live_options::make_policies fails. What policies have learned by themselves stays.
     bool learn_workload();
     /// Makes the policies again, with what is known. Errors: those of live_options::make_policies; the policies are as
     /// they were then.
     [[nodiscard]] expected<void> renew_policies();
-    /// Tells the policies that a pod is to be decided. Schedulers that see pods come as they like do not.
+    /// Tells the policies that a pod is to be decided. Policies that learn (policy_traits::learns) hear of every pod
+    /// when it is first there, if the cluster makes them itself; those of live_options::make_policies only so.
     void note_arrival(std::string_view uid);
     [[nodiscard]] const workload& learned() const noexcept { return learned_; }
     /// A present node as policies see it now. Valid until the next call.
@@ -241,6 +242,10 @@ private:
     explicit live_cluster(live_options options);
     [[nodiscard]] expected<std::unique_ptr<deciders>> make_deciders(const live_options& options,
                                                                     const workload& typical, const ledger& book);
+    void replace_deciders(std::unique_ptr<deciders> next);
+    [[nodiscard]] bool hears_arrivals() const;
+    void note_present_pods();
+    told apply(const kube::manifest& object, bool& is_new_pod);
     [[nodiscard]] const std::string* name_of(std::string_view uid) const;
     [[nodiscard]] pod_id id_of(std::string_view uid) const;
     [[nodiscard]] known_pod* read(std::string_view uid);
