@@ -90,7 +90,7 @@ TEST(ask, takes_a_scenario_and_its_baseline) {
     inputs.emplace_back("s.json", R"({"nodes": "n", "pods": "p", "baseline": {"mode": "exclusive"}})");
     const auto reply = ask("simulate", {{"scenario", "s.json"}, {"seed", "7"}}, inputs);
     EXPECT_EQ(vgpu_reply_code(reply.get()), 0) << errors_of(reply);
-    EXPECT_EQ(vgpu_reply_file_count(reply.get()), 7U);
+    EXPECT_EQ(vgpu_reply_file_count(reply.get()), 9U) << "two runs with prices.json, and one report";
     EXPECT_THAT(json_of(reply), HasSubstr("\"seed\": 7"));
 }
 
