@@ -77,7 +77,7 @@ class BoundTest(CliTest):
     def test_a_run_says_how_near_it_came(self):
         self.assert_done(self.run_quickstart("--tune", "1.3", "--bound"))
         summary = self.summary()
-        figures = self.bound(*LISTS, "--policy", "fgd")
+        figures = self.bound(*LISTS, "--policy", "bid_price")
         for key in ("version", "seed", "inputs"):
             del figures[key]
         self.assertEqual(summary["bound"], figures)

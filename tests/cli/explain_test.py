@@ -20,7 +20,8 @@ ANSWER = {"fits": bool, "score?": float, "reason?": REASON, "parts": [PART]}
 DEVICE = {"index": int, "uuid": str, "model": str, "family": str, "mode": str, "dialect": str, "healthy": bool, "overcommitted": bool, "shares_faults": bool,
           "memory_mib": int, "memory_used_mib": int, "cores": int, "cores_used": int, "slots": int, "slots_used": int,
           "used_milli": int, "containers": [ANSWER]}
-TERM = {"policy": str, "weight": float, "score": float}
+TERM = {"policy": str, "weight": float, "score": float,
+        "parts?": [{"what": str, "worth": float, "amount": float, "price": float}]}
 NODE = {"name": str, "fits": bool, "reason": (REASON, None), "also": [REASON], "score?": float, "compromise?": int, "terms?": [TERM],
         "shares?": [SHARE], "devices": [DEVICE]}
 REQUEST = {"container": str, "count": int, "memory_percent?": int, "memory_mib?": int, "cores?": int, "family?": str,

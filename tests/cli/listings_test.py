@@ -64,7 +64,7 @@ class ListingsTest(CliTest):
                 self.assertRegex(text, words)
             self.assertNotIn("TEXT", text)
             self.assertIn("a flag wins over --set, and --set over the scenario", text)
-        self.assertRegex(self.vgpusim("run", "--help").stdout, r"--policy POLICY\W*fgd")
+        self.assertRegex(self.vgpusim("run", "--help").stdout, r"--policy POLICY\W*bid_price")
 
     def test_help_ends_with_examples_that_can_be_parsed(self):
         for command in [*COMMANDS, "catalog", "transition", "validate", "conformance", "help"]:
