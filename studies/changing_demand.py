@@ -3,13 +3,13 @@
 
     python3 studies/changing_demand.py [--vgpusim PROGRAM] [--results FOLDER] [--jobs N] [--seeds FIRST..LAST] [--run [INPUT …]]
 
-Without --run the results of an earlier run in FOLDER are taken; with it, those that are in FOLDER are not run again. INPUT is one or
-more of the names in changing_inputs.py; without any, all are run. openb's lists are looked for in $VGPUALLOC_TRACES.
+Without --run the results of an earlier run in FOLDER are taken; with it, what is in FOLDER is not run again. First all runs
+in which pods are lost are made, then those in which they wait; the tables have the seeds whose runs are all there. INPUT is one or more of
+the names in changing_inputs.py; without any, all are run. openb's lists are looked for in $VGPUALLOC_TRACES.
 """
 
 import argparse
 import concurrent.futures
-import csv
 import json
 import os
 import pathlib
@@ -60,8 +60,13 @@ def accepted_gpus(runs):
     return 100 * sum(gpus for _, placed, gpus, _ in runs if placed) / sum(gpus for _, _, gpus, _ in runs)
 
 
-def results_of(name, seed):
-    return f"{name}-{seed}.json"
+def results_of(results, name, seed, discipline):
+    return results / f"{name}-{seed}-{discipline}.json"
+
+
+def loaded(path):
+    """By policy, what was measured with one list in one discipline."""
+    return json.loads(path.read_text()) if path.exists() else {}
 
 
 class study:
@@ -69,10 +74,11 @@ class study:
         self.program, self.results = program, results
         self.nodes, self.listed = inputs.read(traces / inputs.NODES), inputs.read(traces / inputs.PODS)
 
-    def run(self, name, seed):
-        """All policies with one list: a file of results."""
-        path = self.results / results_of(name, seed)
-        if path.exists():
+    def run(self, name, seed, discipline):
+        """All policies with one list: a file of results, written after each run."""
+        path = results_of(self.results, name, seed, discipline)
+        values = loaded(path)
+        if values.keys() >= POLICIES.keys():
             return
         folder = self.results / f"scratch-{path.stem}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,15 +88,12 @@ class study:
         pods, begin_s = pods_by(gpus, seed, self.listed)
         inputs.write(folder / "nodes.csv", nodes, nodes[0].keys())
         inputs.write(folder / "pods.csv", pods, inputs.POD_KEYS)
-        rows = []
         for policy, settings in POLICIES.items():
-            row = {"policy": policy, "pods": len(pods), "gpus": gpus, "begin_s": begin_s}
-            for discipline in DISCIPLINES:
+            if policy not in values:
                 self.call("--nodes", folder / "nodes.csv", "--pods", folder / "pods.csv", "--departures", "--policy", policy.split(",")[0],
                           *settings, "--discipline", discipline, "--sample-interval-s", 3600, "--out", folder / "out")
-                row |= measured(pods, inputs.read(folder / "out" / "pods.csv"), gpus, discipline, begin_s)
-            rows.append(row)
-        path.write_text(json.dumps(rows, indent=1) + "\n")
+                values[policy] = measured(pods, inputs.read(folder / "out" / "pods.csv"), gpus, discipline, begin_s)
+                path.write_text(json.dumps(values, indent=1) + "\n")
         shutil.rmtree(folder)
 
     def call(self, *arguments):
@@ -103,13 +106,20 @@ class study:
 
 
 def values_of(results, name, seeds):
-    """By policy and measure, the values by seed."""
-    values = {}
-    for seed in seeds:
-        for row in json.loads((results / results_of(name, seed)).read_text()):
-            for measure in MEASURES:
-                values.setdefault((row["policy"], measure), []).append(row[measure])
+    """By policy and measure, the values by seed, of the seeds whose results are complete."""
+    values = {(policy, measure): [] for policy in POLICIES for measure in MEASURES}
+    for discipline in DISCIPLINES:
+        for seed in seeds:
+            of_list = loaded(results_of(results, name, seed, discipline))
+            if of_list.keys() >= POLICIES.keys():
+                for policy, measure in values:
+                    if measure in of_list[policy]:
+                        values[policy, measure].append(of_list[policy][measure])
     return values
+
+
+def mean(values, places):
+    return f"{statistics.fmean(values):.{places}f}" if values else "–"
 
 
 def named(policy):
@@ -118,20 +128,24 @@ def named(policy):
     return f"**{name}**" if name == f"`{OURS}`" else name
 
 
-def marked(mean, half, places, better):
-    """Bold where bid_price is better by more than the interval, italic where it is worse."""
-    text = f"{mean:+.{places}f} ± {half:.{places}f}"
-    if abs(mean) <= half:
+def difference(mine, theirs, places, better):
+    """Bold where bid_price is better by more than the interval, italic where it is worse. An interval takes two seeds."""
+    if len(mine) < 2:
+        return "–"
+    mean_difference, half = paired(mine, theirs)
+    text = f"{mean_difference:+.{places}f} ± {half:.{places}f}"
+    if abs(mean_difference) <= half:
         return text
-    return f"**{text}**" if mean * better > 0 else f"*{text}*"
+    return f"**{text}**" if mean_difference * better > 0 else f"*{text}*"
 
 
 def values_table(values):
     rows = []
     for policy in POLICIES:
-        cells = [f"{statistics.fmean(of_input[policy, 'accepted_gpus']):.2f} / {statistics.fmean(of_input[policy, 'wait_s']):.0f}"
-                 for of_input in values.values()]
-        rows.append([named(policy), *cells])
+        rows.append([named(policy), *(f"{mean(of_input[policy, 'accepted_gpus'], 2)} / {mean(of_input[policy, 'wait_s'], 0)}"
+                                      for of_input in values.values())])
+    rows.append(["seeds", *(" / ".join(str(len(of_input[OURS, measure])) for measure in ("accepted_gpus", "wait_s"))
+                            for of_input in values.values())])
     return table(["policy", *values], rows)
 
 
@@ -140,8 +154,7 @@ def differences_table(values):
     for measure, (title, places, better) in MEASURES.items():
         for policy in POLICIES:
             if policy != OURS:
-                cells = [marked(*paired(of_input[OURS, measure], of_input[policy, measure]), places, better)
-                         for of_input in values.values()]
+                cells = [difference(of_input[OURS, measure], of_input[policy, measure], places, better) for of_input in values.values()]
                 rows.append([title, named(policy), *cells])
     return table(["measure", "`bid_price` minus", *values], rows)
 
@@ -168,17 +181,17 @@ def main():
             raise SystemExit(f"changing_demand: {inputs.PODS} is not there; set VGPUALLOC_TRACES to the folder that has it")
         running = study(str(pathlib.Path(chosen.vgpusim).resolve()), results, traces)
         with concurrent.futures.ThreadPoolExecutor(chosen.jobs) as pool:
-            runs = [pool.submit(running.run, name, seed) for seed in seeds for name in chosen.run or inputs.INPUTS]
+            runs = [pool.submit(running.run, name, seed, discipline) for discipline in DISCIPLINES for seed in seeds
+                    for name in chosen.run or inputs.INPUTS]
             try:
                 for run in concurrent.futures.as_completed(runs):
                     run.result()
             except BaseException:
                 pool.shutdown(cancel_futures=True)  # one that fails ends the others before they begin
                 raise
-    missing = [results_of(name, seed) for name in inputs.INPUTS for seed in seeds if not (results / results_of(name, seed)).exists()]
-    if missing:
-        raise SystemExit(f"changing_demand: {results} lacks {', '.join(missing)}; run it with --run")
     values = {name: values_of(results, name, seeds) for name in inputs.INPUTS}
+    if not any(of_seeds for of_input in values.values() for of_seeds in of_input.values()):
+        raise SystemExit(f"changing_demand: no results in {results}; run it with --run")
     chosen.page.write_text(written(chosen.page.read_text(), values))
 
 

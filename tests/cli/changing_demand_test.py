@@ -106,11 +106,12 @@ class MeasuresTest(unittest.TestCase):
         self.assertEqual(changing_demand.measured(self.LISTED, self.RUNS, 10, "fifo", 100), {"wait_s": 20})
 
     def test_only_what_the_interval_shows_is_marked(self):
-        marked = changing_demand.marked
-        self.assertEqual(marked(0.5, 0.4, 2, 1), "**+0.50 ± 0.40**")
-        self.assertEqual(marked(-0.5, 0.4, 2, 1), "*-0.50 ± 0.40*")
-        self.assertEqual(marked(-50, 40, 0, -1), "**-50 ± 40**")
-        self.assertEqual(marked(0.4, 0.4, 2, 1), "+0.40 ± 0.40")
+        difference = changing_demand.difference
+        self.assertEqual(difference([2, 2.1], [1, 1], 2, 1), "**+1.05 ± 0.64**")
+        self.assertEqual(difference([1, 1], [2, 2.1], 2, 1), "*-1.05 ± 0.64*")
+        self.assertEqual(difference([10, 11], [20, 20], 0, -1), "**-10 ± 6**")
+        self.assertEqual(difference([1, 3], [1, 1], 2, 1), "+1.00 ± 12.71")
+        self.assertEqual(difference([1], [0], 2, 1), "–")
 
 
 class StudyTest(CliTest):
@@ -131,8 +132,10 @@ class StudyTest(CliTest):
             with mock.patch.object(sys, "argv", arguments):  # of the results that are there
                 changing_demand.main()
         self.assertEqual(page.read_text(), first)
-        self.assertEqual(self.present(results), ["day-night-6h-1.json", "day-night-6h-2.json"])
+        self.assertEqual(self.present(results), [f"day-night-6h-{seed}-{discipline}.json" for seed in (1, 2)
+                                                 for discipline in ("fifo", "try_once")])
         self.assertRegex(first, r"\| \*\*`bid_price`\*\* \| \d+\.\d\d / \d+ \|")
+        self.assertIn("| seeds | 2 / 2 |", first)
         self.assertRegex(first, r"\| GPUs accepted, points \| `fgd` \| \**[+-]\d+\.\d\d ± \d+\.\d\d\** \|")
 
 
