@@ -11,6 +11,7 @@ the names in changing_inputs.py; without any, all are run. openb's lists are loo
 import argparse
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -19,7 +20,7 @@ import subprocess
 import sys
 
 import changing_inputs as inputs
-from page_tables import paired, table, with_table
+from page_tables import STUDENT, paired, table, with_table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "bid-price.md"
@@ -129,10 +130,24 @@ def named(policy):
 
 
 def difference(mine, theirs, places, better):
-    """Bold where bid_price is better by more than the interval, italic where it is worse. An interval takes two seeds."""
-    if len(mine) < 2:
+    """An interval takes two seeds."""
+    return marked(*paired(mine, theirs), places, better) if len(mine) > 1 else "–"
+
+
+def overall(of_inputs, places, better):
+    """The mean of the inputs, each with its own mean and variance; degrees of freedom by Welch and Satterthwaite, rounded down."""
+    differences = [[a - b for a, b in zip(mine, theirs, strict=True)] for mine, theirs in of_inputs]
+    if any(len(of_input) < 2 for of_input in differences):
         return "–"
-    mean_difference, half = paired(mine, theirs)
+    parts = [(statistics.variance(of_input) / len(of_input), len(of_input) - 1) for of_input in differences]
+    variance, weakest = sum(part for part, _ in parts), sum(part**2 / degrees for part, degrees in parts)
+    degrees = min(max(STUDENT), max(1, int(variance**2 / weakest))) if weakest > 0 else 1
+    half = STUDENT[degrees] * math.sqrt(variance) / len(differences)
+    return marked(statistics.fmean(statistics.fmean(of_input) for of_input in differences), half, places, better)
+
+
+def marked(mean_difference, half, places, better):
+    """Bold where bid_price is better by more than the interval, italic where it is worse."""
     text = f"{mean_difference:+.{places}f} ± {half:.{places}f}"
     if abs(mean_difference) <= half:
         return text
@@ -150,13 +165,16 @@ def values_table(values):
 
 
 def differences_table(values):
+    """Without the measures that no input has two seeds of."""
     rows = []
     for measure, (title, places, better) in MEASURES.items():
+        if all(len(of_input[OURS, measure]) < 2 for of_input in values.values()):
+            continue
         for policy in POLICIES:
             if policy != OURS:
-                cells = [difference(of_input[OURS, measure], of_input[policy, measure], places, better) for of_input in values.values()]
-                rows.append([title, named(policy), *cells])
-    return table(["measure", "`bid_price` minus", *values], rows)
+                pairs = [(of_input[OURS, measure], of_input[policy, measure]) for of_input in values.values()]
+                rows.append([title, named(policy), *(difference(*pair, places, better) for pair in pairs), overall(pairs, places, better)])
+    return table(["measure", "`bid_price` minus", *values, "all inputs"], rows)
 
 
 def written(page, values):

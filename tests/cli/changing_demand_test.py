@@ -113,6 +113,12 @@ class MeasuresTest(unittest.TestCase):
         self.assertEqual(difference([1, 3], [1, 1], 2, 1), "+1.00 ± 12.71")
         self.assertEqual(difference([1], [0], 2, 1), "–")
 
+    def test_inputs_are_pooled_with_the_variance_within_each(self):
+        """Differences 1 and 3, and 11 and 13: means 2 and 12, variance of each mean 1, two degrees of freedom."""
+        pairs = [([1, 3], [0, 0]), ([11, 13], [0, 0])]
+        self.assertEqual(changing_demand.overall(pairs, 2, 1), "**+7.00 ± 3.04**")
+        self.assertEqual(changing_demand.overall([*pairs, ([1], [0])], 2, 1), "–")
+
 
 class StudyTest(CliTest):
     def test_a_study_runs_once_and_gives_both_tables(self):
@@ -136,7 +142,7 @@ class StudyTest(CliTest):
                                                  for discipline in ("fifo", "try_once")])
         self.assertRegex(first, r"\| \*\*`bid_price`\*\* \| \d+\.\d\d / \d+ \|")
         self.assertIn("| seeds | 2 / 2 |", first)
-        self.assertRegex(first, r"\| GPUs accepted, points \| `fgd` \| \**[+-]\d+\.\d\d ± \d+\.\d\d\** \|")
+        self.assertRegex(first, r"\| GPUs accepted, points \| `fgd` \| \**[+-]\d+\.\d\d ± \d+\.\d\d\** \| ")
 
 
 if __name__ == "__main__":
