@@ -280,13 +280,14 @@ def figure(results):
     return drawn(bars, f"Points of allocation above {BASELINE}, mean of seeds {seeds_named(TUNING)}", f"points above {BASELINE}")
 
 
-FILLING_FILES = [*(f"{kind}-{seeds}/study.json" for kind in ("filling", "learned") for seeds in (TUNING, FRESH)),
+FILLED_FILES = [f"{kind}-{seeds}/study.json" for kind in ("filling", "learned") for seeds in (TUNING, FRESH)]
+FILLING_FILES = [*FILLED_FILES,
                  *(f"{folder}/{name}/compare.json" for folder in (KNOWN_FEEDS, LEARNED_FEEDS) for name in LISTS)]
 BOUND_FILES = [*(f"{KNOWN_FEEDS}/{name}/compare.json" for name in LISTS),
                *(f"bounds/{name}-{seed}/bound.json" for name in LISTS for seed in seeds_of(TUNING))]
 MODE_FILES = [f"modes/{mix}/study.json" for mix in MIXES]
 # By name of the place in the page: what makes it, and of which results.
-TABLES = {"filling": (filling_table, FILLING_FILES), "filling-accepted": (filling_accepted_table, FILLING_FILES), "gains": (gains_table, FILLING_FILES),
+TABLES = {"filling": (filling_table, FILLED_FILES), "filling-accepted": (filling_accepted_table, FILLED_FILES), "gains": (gains_table, FILLING_FILES),
           "scarce": (scarce_table, [f"{kind}-{seeds}/study.json" for kind in ("scarce", "scarce-learned") for seeds in (TUNING, FRESH)]), "bounds": (bounds_table, BOUND_FILES),
           "departures": (departures_table, [f"departures-{tune}/compare.json" for tune in TUNES]),
           "steady": (steady_table, ["steady.json"]), "steady-sizes": (steady_sizes_table, ["steady.json"]),
