@@ -21,9 +21,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "mig.md"
 FIGURE = ROOT / "docs" / "mig.svg"
 MIXES = ["uniform", "small", "big", "bimodal", "mid"]
-OURS = ["ssp", "ssp with moves"]
+OURS = ["bid_price", "ssp", "ssp with moves"]
 POOL = "pool reference"
-COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444"]
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444", "#f0e442"]
 
 
 def studies(results):

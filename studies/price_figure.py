@@ -1,6 +1,6 @@
 """The figure of docs/price-policy.md."""
 
-COLOURS = {"dual_price, known": "#0072b2", "dual_price, learned": "#56b4e9", "bound": "#d55e00"}
+COLOURS = {"bid_price": "#009e73", "dual_price, known": "#0072b2", "dual_price, learned": "#56b4e9", "bound": "#d55e00"}
 
 
 def drawn(bars, title, axis):
@@ -24,7 +24,7 @@ def drawn(bars, title, axis):
             filling = f'fill="{COLOURS[label]}"' if label != "bound" else f'fill="none" stroke="{COLOURS[label]}"'
             parts.append(f'<rect x="{begin + bar * place:.1f}" y="{y(points):.1f}" width="{bar - 2:.1f}" '
                          f'height="{height - bottom - y(points):.1f}" {filling}/>')
-        parts.append(f'<text x="{begin + 1.5 * bar:.1f}" y="{height - bottom + 18}" text-anchor="middle">{name}</text>')
+        parts.append(f'<text x="{begin + len(COLOURS) / 2 * bar:.1f}" y="{height - bottom + 18}" text-anchor="middle">{name}</text>')
     for number, label in enumerate(COLOURS):
         text = "bound, same prefix" if label == "bound" else label
         filling = f'fill="{COLOURS[label]}"' if label != "bound" else f'fill="none" stroke="{COLOURS[label]}"'

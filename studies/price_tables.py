@@ -10,199 +10,24 @@ of the default list in $VGPUALLOC_TRACES.
 """
 
 import argparse
-import csv
-import json
-import math
-import os
 import pathlib
 import shutil
 import statistics
-import subprocess
 import sys
 
 from page_tables import mean_or_dash, paired, table, with_table
 from price_figure import drawn
+from price_runs import (BASELINE, DEFAULT, FILLING, FRESH, GIVEN, IN_MIXES, KNOWN_FEEDS, LEARNED, LEARNED_FEEDS, LISTS, LOADS, MIXES,
+                        OURS, PARTS, ROOT, SCARCE, SOLUTIONS, STEADY, TUNES, TUNING, default_list, loaded, runner, seeds_of)
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "price-policy.md"
 FIGURE = ROOT / "docs" / "price-policy.svg"
-MODEL = ROOT / "traces" / "models" / "openb-like.json"
 
-NODES = "openb_node_list_gpu_node.csv"
-LISTS = ["default", "gpushare40", "multigpu20", "gpuspec10", "cpu050", "cpu100"]
-BASELINE, OURS = "compat:fgd", "dual_price"
-LEARNED = "dual_price, learned"
-FILLING = ["compat:fgd", "fgd", "best_fit", OURS]
-TUNING, FRESH = "42..46", "47..51"  # seeds that parameters were chosen by, and others
-KNOWN_FEEDS, LEARNED_FEEDS = "feeds", "feeds-learned"
-
-# Variants of the default list that want more CPU: the CPU of pods with GPUs times the first number, pods without GPUs times the second.
-SCARCE = {"gpu-pods-x1.2": (1.2, 1), "gpu-pods-x1.5": (1.5, 1), "gpu-pods-x2": (2, 1), "gpu-pods-x3": (3, 1), "cpu-pods-x2": (1, 2),
-          "cpu-pods-x3": (1, 3)}
-
-TUNES = ["1.5", "2"]
-STEADY = [OURS, "weighted:dual_price=0.5,fgd=0.5", BASELINE, "fgd", "best_fit"]
-LOADS = ["0.9", "1.0", "1.1"]
-STEADY_SEEDS = range(1, 6)
-STEADY_PODS = 60_000
-MEAN_DURATION_S = 3600
 # What is measured in a steady state, with its decimals: accepted pods, and pods weighted by the GPUs that they ask for.
 STEADY_MEASURES = {"accepted": ("pods accepted, %", 3), "accepted_gpus": ("GPUs accepted, %", 3), "allocated": ("allocated, %", 3),
                    "wait_s": ("wait, s", 0)}
-
-MIXES = ["mig-uniform", "mig-small", "mig-big", "mig-bimodal", "mig-mid", "mig-mixed-vendor"]
-IN_MIXES = ["best_fit", "fgd", OURS, "ssp"]
-MIX_SEEDS, MIX_ARRIVALS = "21..30", 30_000
-
-TIMED = {"fgd": ["--policy", "fgd"], BASELINE: ["--policy", BASELINE], OURS: ["--policy", OURS],
-         LEARNED: ["--policy", OURS, "--set", "price_demand=learned"]}
-GIVEN = "dual_price, --prices"
-REPEATS = 15
-SOLUTIONS = 30  # of a run that learns: the default list tuned to 1.3 has 10,866 arrivals
-
-
-def pods_of(name):
-    return f"openb_pod_list_{name}.csv"
-
-
-def seeds_of(text):
-    first, last = text.split("..")
-    return range(int(first), int(last) + 1)
-
-
-def loaded(path):
-    return json.loads(path.read_text()) if path.exists() else None
-
-
-def default_list():
-    path = pathlib.Path(os.environ.get("VGPUALLOC_TRACES", "")).resolve() / pods_of("default")
-    if not path.exists():
-        raise SystemExit(f"price_tables: scarce makes its lists of {path.name}; set VGPUALLOC_TRACES to the folder that has it")
-    return path
-
-
-# Running.
-
-
-class runner:
-    def __init__(self, program, results, jobs):
-        self.program, self.results, self.jobs = program, results, str(jobs)
-
-    def call(self, *arguments):
-        done = subprocess.run([self.program, *map(str, arguments)], cwd=self.results, stdout=subprocess.PIPE, text=True)
-        if done.returncode != 0:
-            raise SystemExit(f"price_tables: exit code {done.returncode}: vgpusim {' '.join(map(str, arguments))}")
-        return done.stdout
-
-    def summary(self, *arguments):
-        """Of a run, whose other files are of no use here."""
-        return json.loads(self.call("run", *arguments, "--out", "scratch", "--json"))
-
-    def filling(self):
-        lists = [argument for name in LISTS for argument in ("--pods", pods_of(name))]
-        policies = [argument for policy in FILLING for argument in ("--policy", policy)]
-        scenario = {"nodes": NODES, "tune": 1.3, "price_demand": "learned",
-                    "study": {"policies": [OURS], "pods": [pods_of(name) for name in LISTS]}}
-        (self.results / "learned.json").write_text(json.dumps(scenario, indent=2) + "\n")
-        for seeds in (TUNING, FRESH):
-            self.call("study", "--nodes", NODES, *lists, *policies, "--tune", 1.3, "--seeds", seeds, "--jobs", self.jobs,
-                      "--out", f"filling-{seeds}")
-            self.call("study", "learned.json", "--seeds", seeds, "--jobs", self.jobs, "--out", f"learned-{seeds}")
-        # A study gives means; the single feeds come from compare.
-        seeds = f"{seeds_of(TUNING)[0]}..{seeds_of(FRESH)[-1]}"
-        for name in LISTS:
-            for folder, demand in ((KNOWN_FEEDS, "known"), (LEARNED_FEEDS, "learned")):
-                self.call("compare", "--nodes", NODES, "--pods", pods_of(name), "--tune", 1.3, "--seeds", seeds,
-                          "--policy", BASELINE, "--policy", OURS, "--set", f"price_demand={demand}", "--jobs", self.jobs,
-                          "--out", f"{folder}/{name}")
-
-    def scarce(self):
-        with open(default_list(), newline="") as file:
-            pods = list(csv.DictReader(file))
-        for name, (of_cpu, of_pods) in SCARCE.items():
-            with open(self.results / pods_of(name), "w", newline="") as file:
-                writer = csv.DictWriter(file, pods[0].keys())
-                writer.writeheader()
-                for pod in pods:
-                    if int(pod["num_gpu"]) > 0:
-                        writer.writerow(pod | {"cpu_milli": int(int(pod["cpu_milli"]) * of_cpu)})
-                        continue
-                    for copy in range(of_pods):
-                        writer.writerow(pod | {"name": f"{pod['name']}-{copy}"})
-        lists = [str(self.results / pods_of(name)) for name in SCARCE]
-        policies = [argument for policy in FILLING for argument in ("--policy", policy)]
-        scenario = {"nodes": NODES, "tune": 1.3, "price_demand": "learned", "study": {"policies": [OURS], "pods": lists}}
-        (self.results / "scarce.json").write_text(json.dumps(scenario, indent=2) + "\n")
-        paths = [argument for path in lists for argument in ("--pods", path)]
-        for seeds in (TUNING, FRESH):
-            self.call("study", "--nodes", NODES, *paths, *policies, "--tune", 1.3, "--seeds", seeds, "--jobs", self.jobs, "--out",
-                      f"scarce-{seeds}")
-            self.call("study", "scarce.json", "--seeds", seeds, "--jobs", self.jobs, "--out", f"scarce-learned-{seeds}")
-
-    def bounds(self):
-        for name in LISTS:
-            for seed in seeds_of(TUNING):
-                self.call("bound", "--nodes", NODES, "--pods", pods_of(name), "--tune", 1.3, "--seed", seed,
-                          "--policy", OURS, "--out", f"bounds/{name}-{seed}")
-
-    def departures(self):
-        policies = [argument for policy in FILLING for argument in ("--policy", policy)]
-        for tune in TUNES:
-            self.call("compare", "--nodes", NODES, "--pods", pods_of("default"), "--departures", "--tune", tune, "--seeds",
-                      TUNING, *policies, "--jobs", self.jobs, "--out", f"departures-{tune}")
-
-    def steady(self):
-        (self.results / "steady-model.json").write_text(json.dumps(steady_model(), indent=1) + "\n")
-        rows = []
-        for load in LOADS:
-            for seed in STEADY_SEEDS:
-                self.call("generate", "steady-model.json", "--pods", STEADY_PODS, "--offered-load", load, "--seed", seed,
-                          "--out", "steady-lists")
-                for policy in STEADY:
-                    row = {"load": load, "seed": seed, "policy": policy}
-                    for discipline in ("try_once", "fifo"):
-                        summary = self.summary("--nodes", "steady-lists/nodes.csv", "--pods", "steady-lists/pods.csv",
-                                               "--departures", "--policy", policy, "--discipline", discipline,
-                                               "--sample-interval-s", 3600)
-                        acceptance = summary["acceptance"]
-                        if discipline == "try_once":
-                            row["accepted"] = 100 * acceptance["accepted_ratio"]
-                            row["accepted_gpus"] = 100 * acceptance["accepted_gpu_ratio"]
-                            row["accepted_by_size"] = {size["size"]: 100 * size["accepted_ratio"] for size in acceptance["by_size"]}
-                            row["allocated"] = 100 * summary["gpu"]["allocation_until_last_arrival_ratio"]
-                        else:
-                            row["wait_s"] = summary["wait_s"]["mean"]
-                            row["wait_s_by_size"] = {size["size"]: size["wait_mean_s"] for size in acceptance["by_size"]}
-                    rows.append(row)
-        (self.results / "steady.json").write_text(json.dumps(rows, indent=1) + "\n")
-        shutil.rmtree(self.results / "steady-lists")
-
-    def modes(self):
-        policies = [argument for policy in IN_MIXES for argument in ("--policy", policy)]
-        for mix in MIXES:
-            self.call("study", ROOT / "scenarios" / f"{mix}.json", "--loads", "1.0", "--seeds", MIX_SEEDS, "--arrivals",
-                      MIX_ARRIVALS, *policies, "--jobs", self.jobs, "--out", f"modes/{mix}")
-
-    def time(self):
-        """The policies in turn, so that what else the machine does meets all of them."""
-        default = ["--nodes", NODES, "--pods", pods_of("default"), "--tune", 1.3]
-        self.summary(*default, *TIMED[OURS])
-        (self.results / "scratch" / "prices.json").replace(self.results / "prices.json")
-        measured = {}
-        for _ in range(REPEATS):
-            for name, arguments in (TIMED | {GIVEN: ["--policy", OURS, "--prices", "prices.json"]}).items():
-                measured.setdefault(name, []).append(self.summary(*default, *arguments)["timing"])
-        (self.results / "time.json").write_text(json.dumps(measured, indent=1) + "\n")
-
-
-def steady_model():
-    """openb's shapes with an exponential lifetime, given by its quantiles, and arrivals that do not know the hour."""
-    model = json.loads(MODEL.read_text())
-    parts = [i / 50 for i in range(50)] + [0.985, 0.99, 0.995, 0.998, 0.999, 0.9999]
-    quantiles = [[part, max(1, round(-MEAN_DURATION_S * math.log(1 - part)))] for part in parts]
-    model["duration_quantiles_s"] = quantiles + [[1, 12 * MEAN_DURATION_S]]
-    model["arrivals"] = {"process": "poisson", "mean_interarrival_s": 1}
-    return model
+# The same in MIG mixes.
+MODE_MEASURES = {"accepted_ratio": "pods", "accepted_gpu_ratio": "GPUs", "accepted_memory_ratio": "memory"}
 
 
 # What the results say.
@@ -228,9 +53,9 @@ def by_seed(results, folder, name):
             for policy in compared["policies"]}
 
 
-def gains_by_seed(results, folder, name):
+def gains_by_seed(results, folder, name, policy=OURS):
     values = by_seed(results, folder, name)
-    return {seed: values[OURS][seed] - values[BASELINE][seed] for seed in values[OURS]}
+    return {seed: values[policy][seed] - values[BASELINE][seed] for seed in values[policy]}
 
 
 def bound_of(results, name, seed):
@@ -257,9 +82,17 @@ def steady_values(results):
 
 
 def named(policy):
-    if policy == LEARNED:
-        return "**`dual_price`, learned**"
-    return f"**`{policy}`**" if policy == OURS else f"`{policy}`"
+    """As a page shows it; the default policy is bold."""
+    if policy in (LEARNED, GIVEN):
+        name, variant = policy.split(", ")
+        return f"`{name}`, {variant}"
+    return f"**`{policy}`**" if policy == DEFAULT else f"`{policy}`"
+
+
+def difference(mine, theirs, places):
+    """Paired by seed, with half the 95 % interval."""
+    mean, half = paired(mine, theirs)
+    return f"{mean:+.{places}f} ± {half:.{places}f}"
 
 
 def seeds_named(seeds):
@@ -303,13 +136,13 @@ def scarce_table(results):
 
 def gains_table(results):
     rows = []
-    for policy, folder in ((OURS, KNOWN_FEEDS), (LEARNED, LEARNED_FEEDS)):
+    for policy, folder, compared in ((DEFAULT, KNOWN_FEEDS, DEFAULT), (OURS, KNOWN_FEEDS, OURS), (LEARNED, LEARNED_FEEDS, OURS)):
         for seeds in (TUNING, FRESH):
             values = filled(results, seeds)
             line = [values[name, policy] - values[name, BASELINE] for name in LISTS]
-            least, name, seed = min((gains_by_seed(results, folder, name)[seed], name, seed)
+            least, name, seed = min((gains_by_seed(results, folder, name, compared)[seed], name, seed)
                                     for name in LISTS for seed in seeds_of(seeds))
-            rows.append([named(policy), seeds_named(seeds), *(f"{v:+.2f}" for v in line), f"**{statistics.fmean(line):+.3f}**",
+            rows.append([named(policy), seeds_named(seeds), *(f"{v:+.2f}" for v in line), f"{statistics.fmean(line):+.3f}",
                          f"{least:+.2f} ({name}, {seed})"])
     return table(["policy", "seeds", *LISTS, "mean", "smallest of 30 feeds"], rows)
 
@@ -325,7 +158,7 @@ def bounds_table(results):
                  for key in ("achieved", "forced_prefix")]
         rows.append([name, f"{baseline:.2f}", f"{reached:.2f}", f"{100 * prefix['ratio']:.2f}", f"{prefix['forced_load']:.4f}",
                      f"{100 * prefix['ratio'] - reached:.2f}", f"{means[1] - means[0]:.2f}"])
-    return table(["list", f"`{BASELINE}`", f"**`{OURS}`**", "bound, same prefix", "prefix reaches", "left",
+    return table(["list", f"`{BASELINE}`", named(OURS), "bound, same prefix", "prefix reaches", "left",
                   f"left, mean of seeds {seeds_named(TUNING)}"], rows)
 
 
@@ -352,8 +185,7 @@ def steady_table(results):
                 if policy == BASELINE:
                     row.append("")
                     continue
-                mean, half = paired(mine, values[load, BASELINE, measure])
-                row.append(f"{mean:+.{places}f} ± {half:.{places}f}")
+                row.append(difference(mine, values[load, BASELINE, measure], places))
             rows.append(row)
     against = f"against `{BASELINE}`"
     return table(["load", "policy", *(head for title, _ in STEADY_MEASURES.values() for head in (title, against))], rows)
@@ -375,41 +207,54 @@ def steady_sizes_table(results):
     return table(["load", "policy", *sizes], lines)
 
 
-def steady_against_fgd(results):
+def steady_default_table(results):
+    """The default policy against each other one, paired by seed."""
     values = steady_values(results)
     rows = []
     for load in LOADS:
-        row = [load]
-        for measure, (_, places) in STEADY_MEASURES.items():
-            mean, half = paired(values[load, OURS, measure], values[load, "fgd", measure])
-            row.append(f"{mean:+.{places}f} ± {half:.{places}f}")
-        rows.append(row)
-    return table(["load", *(title.replace("%", "points") for title, _ in STEADY_MEASURES.values())], rows)
+        for policy in STEADY:
+            if policy == DEFAULT:
+                continue
+            row = [load, named(policy)]
+            for measure, (_, places) in STEADY_MEASURES.items():
+                row.append(difference(values[load, DEFAULT, measure], values[load, policy, measure], places))
+            rows.append(row)
+    return table(["load", "against", *(title.replace("%", "points") for title, _ in STEADY_MEASURES.values())], rows)
+
+
+def mode_values(results, mix):
+    """By policy and measure, in per cent by seed."""
+    cell = loaded(results / "modes" / mix / "study.json")["cells"][0]
+    return {(policy["policy"], measure): [100 * value for value in policy[measure]["by_seed"]]
+            for policy in cell["policies"] for measure in MODE_MEASURES}
 
 
 def modes_table(results):
-    """Accepted pods, GPUs and memory by policy, and the paired differences to fgd."""
-    measures = {"accepted_ratio": "pods", "accepted_gpu_ratio": "GPUs", "accepted_memory_ratio": "memory"}
+    """Accepted pods, GPUs and memory by policy."""
     rows = []
     for mix in MIXES:
-        cell = loaded(results / "modes" / mix / "study.json")["cells"][0]
-        values = {policy["policy"]: {measure: [100 * value for value in policy[measure]["by_seed"]]
-                                     for measure in measures} for policy in cell["policies"]}
-        row = [f"`{mix}`"]
-        for policy in IN_MIXES:
-            row.append(" / ".join(f"{statistics.fmean(line):.2f}" for line in values[policy].values()))
-        for measure in measures:
-            mean, half = paired(values[OURS][measure], values["fgd"][measure])
-            row.append(f"{mean:+.2f} ± {half:.2f}")
-        rows.append(row)
-    return table(["scenario", *map(named, IN_MIXES), *(f"{title} against `fgd`" for title in measures.values())], rows)
+        values = mode_values(results, mix)
+        rows.append([f"`{mix}`", *(" / ".join(f"{statistics.fmean(values[policy, measure]):.2f}" for measure in MODE_MEASURES)
+                                   for policy in IN_MIXES)])
+    return table(["scenario", *map(named, IN_MIXES)], rows)
+
+
+def modes_default_table(results):
+    """The default policy against the others, in points of pods, GPUs and memory."""
+    others = ["fgd", OURS, "ssp"]
+    rows = []
+    for mix in MIXES:
+        values = mode_values(results, mix)
+        rows.append([f"`{mix}`", *(difference(values[DEFAULT, measure], values[policy, measure], 2)
+                                   for policy in others for measure in MODE_MEASURES)])
+    return table(["scenario", *(f"{title} against `{policy}`" for policy in others for title in MODE_MEASURES.values())], rows)
 
 
 def time_table(results):
     rows = []
     for name, runs in loaded(results / "time.json").items():
         fastest = max(run["decisions_per_s"] for run in runs)
-        rows.append([named(name) if name != GIVEN else "**`dual_price`**, `--prices`", f"{fastest:,.0f}",
+        rows.append([named(name), f"{fastest:,.0f}",
                      f"{1000 * min(run['wall_s'] for run in runs):.1f}", f"{1000 * min(run['cpu_s'] for run in runs):.1f}"])
     return table(["policy", "decisions per second", "replay, ms", "CPU of the whole run, ms"], rows)
 
@@ -426,28 +271,29 @@ def figure(results):
     bars = {name: {} for name in LISTS}
     for name in LISTS:
         baseline = by_seed(results, KNOWN_FEEDS, name)[BASELINE]
-        for label, folder in (("dual_price, known", KNOWN_FEEDS), (LEARNED, LEARNED_FEEDS)):
-            gains = gains_by_seed(results, folder, name)
+        for label, folder, policy in ((DEFAULT, KNOWN_FEEDS, DEFAULT), ("dual_price, known", KNOWN_FEEDS, OURS),
+                                      (LEARNED, LEARNED_FEEDS, OURS)):
+            gains = gains_by_seed(results, folder, name, policy)
             bars[name][label] = statistics.fmean(gains[seed] for seed in seeds_of(TUNING))
         bars[name]["bound"] = statistics.fmean(100 * bound_of(results, name, seed)["forced_prefix"]["ratio"] - baseline[seed]
                                                for seed in seeds_of(TUNING))
     return drawn(bars, f"Points of allocation above {BASELINE}, mean of seeds {seeds_named(TUNING)}", f"points above {BASELINE}")
 
 
-FILLING_FILES = [*(f"{kind}-{seeds}/study.json" for kind in ("filling", "learned") for seeds in (TUNING, FRESH)),
+FILLED_FILES = [f"{kind}-{seeds}/study.json" for kind in ("filling", "learned") for seeds in (TUNING, FRESH)]
+FILLING_FILES = [*FILLED_FILES,
                  *(f"{folder}/{name}/compare.json" for folder in (KNOWN_FEEDS, LEARNED_FEEDS) for name in LISTS)]
 BOUND_FILES = [*(f"{KNOWN_FEEDS}/{name}/compare.json" for name in LISTS),
                *(f"bounds/{name}-{seed}/bound.json" for name in LISTS for seed in seeds_of(TUNING))]
+MODE_FILES = [f"modes/{mix}/study.json" for mix in MIXES]
 # By name of the place in the page: what makes it, and of which results.
-TABLES = {"filling": (filling_table, FILLING_FILES), "filling-accepted": (filling_accepted_table, FILLING_FILES), "gains": (gains_table, FILLING_FILES),
+TABLES = {"filling": (filling_table, FILLED_FILES), "filling-accepted": (filling_accepted_table, FILLED_FILES), "gains": (gains_table, FILLING_FILES),
           "scarce": (scarce_table, [f"{kind}-{seeds}/study.json" for kind in ("scarce", "scarce-learned") for seeds in (TUNING, FRESH)]), "bounds": (bounds_table, BOUND_FILES),
           "departures": (departures_table, [f"departures-{tune}/compare.json" for tune in TUNES]),
           "steady": (steady_table, ["steady.json"]), "steady-sizes": (steady_sizes_table, ["steady.json"]),
-          "steady-against-fgd": (steady_against_fgd, ["steady.json"]),
-          "modes": (modes_table, [f"modes/{mix}/study.json" for mix in MIXES]),
+          "steady-default": (steady_default_table, ["steady.json"]),
+          "modes": (modes_table, MODE_FILES), "modes-default": (modes_default_table, MODE_FILES),
           "time": (time_table, ["time.json"]), "time-of-solver": (time_of_solver, ["time.json"])}
-PARTS = ["filling", "scarce", "bounds", "departures", "steady", "modes", "time"]
-
 
 def are_there(results, files):
     return all((results / file).exists() for file in files)

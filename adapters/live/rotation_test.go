@@ -21,7 +21,7 @@ import (
 )
 
 // replay decides what a log says again, from its beginning, and returns how many decisions it has.
-func replay(t *testing.T, path string) int {
+func replay(t *testing.T, path, policy string) int {
 	t.Helper()
 	var core *vga.Cluster
 	decisions := 0
@@ -29,7 +29,7 @@ func replay(t *testing.T, path string) int {
 		var err error
 		switch entry.Event {
 		case "start":
-			core, err = vga.New(vga.Options{Policy: "fgd"})
+			core, err = vga.New(vga.Options{Policy: policy})
 		case "tell":
 			_, err = core.Upsert(entry.Object)
 		case "remove_node":
@@ -116,11 +116,12 @@ func bound(uid string, memory int, decision *live.Decision) string {
 // yet. Each file replays alone, and nothing is lost or given twice on the way.
 func TestEveryFileOfALogReplaysAlone(t *testing.T) {
 	for seed := range uint64(4) {
+		policy := []string{"fgd", "bid_price"}[seed%2]
 		folder := t.TempDir()
 		path := filepath.Join(folder, "decisions.jsonl")
 		log, err := decisionlog.Open(path, 12000)
 		check(t, err)
-		c, err := live.New(vga.Options{Policy: "fgd"}, log)
+		c, err := live.New(vga.Options{Policy: policy}, log)
 		check(t, err)
 		draw := rand.New(rand.NewPCG(seed, 17))
 		tell := func(uid, object string) {
@@ -185,7 +186,7 @@ func TestEveryFileOfALogReplaysAlone(t *testing.T) {
 			}
 			if former, err := os.ReadFile(path + ".1"); err == nil && !files[string(former)] {
 				files[string(former)] = true
-				decisions += replay(t, path+".1")
+				decisions += replay(t, path+".1", policy)
 			}
 		}
 		warnings, err := c.Warnings()
@@ -193,7 +194,7 @@ func TestEveryFileOfALogReplaysAlone(t *testing.T) {
 			t.Error(warnings, err)
 		}
 		check(t, c.Close())
-		decisions += replay(t, path)
+		decisions += replay(t, path, policy)
 		if len(files) < 5 || decisions < 100 {
 			t.Error("files", len(files), "decisions", decisions)
 		}

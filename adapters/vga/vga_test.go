@@ -186,7 +186,7 @@ func TestAllNamesAtOnce(t *testing.T) {
 func TestNodesAnswerAsIfNothingWereBooked(t *testing.T) {
 	for seed := range uint64(30) {
 		draw := rand.New(rand.NewPCG(seed, 5))
-		policy := []string{"fgd", "binpack", "spread", "best_fit", "ssp", "dual_price"}[draw.IntN(6)]
+		policy := []string{"fgd", "binpack", "spread", "best_fit", "ssp", "dual_price", "bid_price"}[draw.IntN(7)]
 		c, err := vga.New(vga.Options{Policy: policy})
 		if err != nil {
 			t.Fatal(err)

@@ -126,6 +126,6 @@ def test_an_interrupt_while_a_result_is_written_leaves_all_files_or_none(quickst
         except KeyboardInterrupt:
             interrupted += 1
         timer.join()
-        assert not folder.exists() or len(list(folder.iterdir())) in (0, 4), list(folder.iterdir())
+        assert not folder.exists() or len(list(folder.iterdir())) in (0, 5), list(folder.iterdir())
     assert interrupted > 3
-    assert len(result.write(tmp_path / "whole")) == 4
+    assert len(result.write(tmp_path / "whole")) == 5

@@ -142,7 +142,7 @@ def test_a_disk_that_fails_leaves_what_was_there(tmp_path):
     assert int(write("1", "100000")) == errno.EFBIG and not folder.exists()
     assert write("1") == ""
     one = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert sorted(one) == ["pods.csv", "report.html", "summary.json", "timeseries.csv"]
+    assert sorted(one) == ["pods.csv", "prices.json", "report.html", "summary.json", "timeseries.csv"]
     assert int(write("2", "100000")) == errno.EFBIG
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == one
     assert write("2") == ""  # one set, which is the second one

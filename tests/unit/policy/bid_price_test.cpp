@@ -322,6 +322,15 @@ TEST(bid_price, a_trial_that_is_undone_leaves_prices_and_scores) {
     EXPECT_EQ(here.scorer.prices(), rests_before);
 }
 
+TEST(bid_price, before_anything_has_arrived_a_score_is_what_leftovers_lose) {
+    played here{cluster_of({8})};
+    const pod_request half = pod_of(500, 1, 2000);
+    const auto answer = here.decider.try_node(node_index{0U}, here.decider.intern(half).value());
+    const auto parts = here.decider.parts_of_placement(here.scorer, half, *answer).value();
+    ASSERT_EQ(parts.size(), 1U);
+    EXPECT_EQ(parts[0].worth, answer->answer.score);
+}
+
 TEST(bid_price, another_one_goes_on_from_what_it_has_learned) {
     played here{cluster_of({8, 8, 4})};
     const pod_request half = pod_of(500, 1, 2000);

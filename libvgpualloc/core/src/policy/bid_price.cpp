@@ -168,6 +168,7 @@ std::int64_t bid_price::slot_worth(const node_view& node) {
 std::vector<score_part> bid_price::score_parts(const request_view& request, const node_view& before,
                                                const node_view& after) {
     std::vector<score_part> parts{{.what = "leftovers", .worth = potential_.gain(request, before, after)}};
+    if (priced_.empty()) return parts;
     std::vector<std::int64_t> units;
     const std::int32_t* const offered = slots_.offers(*before.config);
     for (const priced_class& priced : priced_) units.push_back(slot_units_of(priced, offered[priced.number], before));

@@ -25,16 +25,16 @@ vgpusim::run_config with(const std::string& policy, const std::string& mode, boo
     return config;
 }
 
-/// A run that accepts so many of 2000 GPUs asked for, and has no room for the others.
+/// A run that accepts so many of 1000 GPUs asked for, and has no room for the others.
 vgpusim::run_record accepting(int gpus, const char* policy) {
-    return run_of(1000, {whole("a", gpus), whole("b", 2000 - gpus)}, with(policy, "hami_core"));
+    return run_of(500, {whole("a", gpus), whole("b", 1000 - gpus)}, with(policy, "hami_core"));
 }
 
 /// Two runs of which the first accepts that many tenths of a percent of the GPUs asked for more than the other.
 std::string verdict_at(int lead) {
     std::vector<vgpusim::run_record> records;
-    records.push_back(accepting(700 + 2 * lead, "fgd"));
-    records.push_back(accepting(700, "best_fit"));
+    records.push_back(accepting(350 + lead, "fgd"));
+    records.push_back(accepting(350, "best_fit"));
     return vgpusim::verdict_of(records);
 }
 
@@ -72,14 +72,14 @@ TEST(verdict, where_as_many_gpus_are_accepted_the_gpus_served_decide) {
 
 TEST(verdict, a_win_is_that_of_one_seed) {
     EXPECT_EQ(verdict_at(25),
-              "fgd wins: it accepts 2.50 percentage points of the GPUs asked for more than best_fit (50.0 "
+              "fgd wins: it accepts 2.50 percentage points of the GPUs asked for more than best_fit (25.0 "
               "GPUs), on this one seed.");
     EXPECT_THAT(verdict_at(10), HasSubstr("fgd wins: it accepts 1.00 percentage points"));
 }
 
 TEST(verdict, a_lead_that_may_be_chance_is_no_win) {
     EXPECT_EQ(verdict_at(9),
-              "fgd accepts 0.90 percentage points of the GPUs asked for more than best_fit (18.0 GPUs). That is from "
+              "fgd accepts 0.90 percentage points of the GPUs asked for more than best_fit (9.0 GPUs). That is from "
               "one seed, where a lead below 1 point may be chance: no winner.");
     EXPECT_EQ(verdict_at(0), "fgd and best_fit accept the same share of the GPUs asked for, and serve the same.");
 }
