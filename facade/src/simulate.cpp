@@ -33,7 +33,7 @@ expected<finished_run> finish(const run_config& config, std::shared_ptr<const lo
 expected<void> add_bounds(finished_run& run, const stop_signal& stop) {
     auto solver = vgpusim::find_solver("--bound", stop);
     if (!solver) return unexpected(std::move(solver).error());
-    auto figures = vgpusim::bounds_of(*run.loaded, {.finished = &run.record}, **solver);
+    auto figures = vgpusim::bounds_of(*run.loaded, {.finished = &run.record, .config = run.record.config}, **solver);
     if (!figures) return unexpected(std::move(figures).error());
     run.record.bound = *std::move(figures);
     return {};

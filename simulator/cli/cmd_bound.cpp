@@ -41,7 +41,7 @@ bool sets(const run_flags& flags, std::string_view key) {
 
 bound_figures answer(const bound_flags& flags, const run_config& config, const loaded_input& loaded,
                      vgpualloc::plan::lp_solver& solver) {
-    bound_question question{.forced_load = flags.forced_load, .exact = flags.exact};
+    bound_question question{.forced_load = flags.forced_load, .config = config, .exact = flags.exact};
     std::optional<run_record> finished;
     if (sets(*flags.run, "policy")) {
         auto replayed =
@@ -53,7 +53,7 @@ bound_figures answer(const bound_flags& flags, const run_config& config, const l
     auto figures = or_end(bounds_of(loaded, question, solver));
     if (flags.summary.empty()) return figures;
     const auto text = or_end(vgpuformats::read_input(flags.summary));
-    figures.achieved = or_end(achieved_in(text.text, flags.summary, loaded, figures));
+    or_end(read_achieved(text.text, flags.summary, loaded, config, figures));
     return figures;
 }
 

@@ -12,6 +12,7 @@
 #include "vgpualloc/plan/cluster_packing.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpusim/bound/forced.hpp"
+#include "vgpusim/bound/steady.hpp"
 
 namespace vgpusim {
 
@@ -196,7 +197,15 @@ expected<bound_figures> bounds_of(const loaded_input& loaded, const bound_questi
         if (!exact) return unexpected(std::move(exact.error()));
         figures.exact = *exact;
     }
-    if (figures.pods_leave) figures.pool = replay_pool(input);
+    if (figures.pods_leave) {
+        figures.pool = replay_pool(input);
+        figures.why_not_steady = why_not_steady(input, question.config);
+        if (figures.why_not_steady.empty()) {
+            auto steady = steady_bounds_of(input, question.config, question.finished, solver);
+            if (!steady) return unexpected(std::move(steady.error()));
+            figures.steady = *std::move(steady);
+        }
+    }
     if (question.finished != nullptr) figures.achieved = achieved_by(*question.finished, input);
     return figures;
 }
@@ -218,8 +227,8 @@ achieved_amount achieved_by(const run_record& record, const simulation_input& in
     return result;
 }
 
-expected<achieved_amount> achieved_in(std::string_view text, const std::string& path, const loaded_input& loaded,
-                                      const bound_figures& figures) {
+expected<void> read_achieved(std::string_view text, const std::string& path, const loaded_input& loaded,
+                             const run_config& config, bound_figures& figures) {
     const auto summary = vgpuformats::parse_json(text, path);
     if (!summary) return unexpected(summary.error());
     const document* policy = summary->find("policy");
@@ -240,7 +249,10 @@ expected<achieved_amount> achieved_in(std::string_view text, const std::string& 
     const auto* const written = summary->find("gpu")->find(key);
     const auto ratio = written == nullptr ? std::nullopt : written->real();
     if (!ratio) return unexpected(no_summary(path, fmt::format("gpu.{}", key)));
-    return achieved_amount{.policy = policy->text, .milli = *ratio * static_cast<double>(figures.total_milli)};
+    figures.achieved =
+        achieved_amount{.policy = policy->text, .milli = *ratio * static_cast<double>(figures.total_milli)};
+    if (figures.steady) return read_steady(*summary, path, config, *figures.steady);
+    return {};
 }
 
 } // namespace vgpusim

@@ -8,6 +8,7 @@
 
 #include "vgpualloc/version.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpusim/bound/steady_words.hpp"
 
 namespace vgpusim {
 
@@ -129,6 +130,8 @@ document bound_document(const bound_figures& figures) {
                               {"accepted", json_of(figures.pool->accepted)}});
         if (figures.achieved && figures.achieved->accepted) pool["achieved"] = json_of(*figures.achieved->accepted);
     }
+    if (figures.steady) result["steady"] = steady_document(*figures.steady);
+    if (!figures.why_not_steady.empty()) result["no_steady"] = figures.why_not_steady;
     return result;
 }
 
@@ -164,6 +167,8 @@ std::string bound_words(const bound_figures& figures) {
         line("exact",
              (reached ? "reachable: " : "") + amount_words(figures, figures.exact->status, figures.exact->milli));
     }
+    if (figures.steady) text += steady_words(*figures.steady);
+    if (!figures.why_not_steady.empty()) line("means over time", "no bound: " + figures.why_not_steady);
     if (figures.pool) add_pool(text, figures);
     return text;
 }

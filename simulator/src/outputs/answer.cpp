@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "vgpureport/report.hpp"
+#include "vgpusim/bound/steady_words.hpp"
 #include "vgpusim/outputs/figures.hpp"
 
 namespace vgpusim {
@@ -172,8 +173,12 @@ std::string verdict_of(const std::vector<run_record>& records) {
 
 std::string answer_of(const run_record& record, const run_record* baseline) {
     std::string text;
-    if (record.pods_leave) text = fullness_sentence(record);
-    if (baseline != nullptr) text += (text.empty() ? "" : " ") + gain_sentence(record, *baseline);
+    const auto add = [&text](const std::string& sentence) {
+        if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;
+    };
+    if (record.pods_leave) add(fullness_sentence(record));
+    if (record.bound && record.bound->steady) add(steady_answer(*record.bound->steady));
+    if (baseline != nullptr) add(gain_sentence(record, *baseline));
     return text;
 }
 

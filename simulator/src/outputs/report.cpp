@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vgpualloc/version.hpp"
+#include "vgpusim/bound/steady_words.hpp"
 #include "vgpusim/bound/words.hpp"
 #include "vgpusim/outputs/figures.hpp"
 #include "vgpusim/outputs/history.hpp"
@@ -191,6 +192,23 @@ void show_queue(vgpureport::report_run& shown, const run_record& record, const s
     add("MIG instances made", "", 0, better::neither, static_cast<double>(disturbed.layout_changes));
 }
 
+/// Likewise of what could have been in the mean over a run whose pods leave.
+void show_steady(vgpureport::report_run& shown, const steady_figures& steady) {
+    using vgpureport::better;
+    const auto add = [&](const char* name, const std::optional<share_bound>& bound) {
+        if (!bound) return;
+        if (const auto part = part_achieved(*bound)) add_figure(shown, name, " %", 2, better::higher, 100.0 * *part);
+    };
+    add("Served until the last arrival, of the bound for any policy", steady.served);
+    add("GPUs accepted, of the bound for policies that do not know durations", steady.blind);
+    add("GPUs accepted, of the bound for policies that know all durations", steady.accepted);
+    if (!steady.wait) return;
+    add_figure(shown, "Wait of a pod, mean, at least with any policy", " s", 1, better::neither, steady.wait->mean_s);
+    if (const auto part = part_unavoidable(*steady.wait)) {
+        add_figure(shown, "Wait that no policy could avoid, of the mean wait", " %", 2, better::higher, 100.0 * *part);
+    }
+}
+
 /// What was achieved of what could have been.
 void show_bound(vgpureport::report_run& shown, const bound_figures& bound) {
     using vgpualloc::plan::lp_status;
@@ -207,6 +225,7 @@ void show_bound(vgpureport::report_run& shown, const bound_figures& bound) {
     if (bound.prefix) {
         add("policies that place the same pods up to the first failure", bound.prefix->status, bound.prefix->amount);
     }
+    if (bound.steady) show_steady(shown, *bound.steady);
 }
 
 } // namespace

@@ -18,6 +18,7 @@ namespace vgpusim {
 struct bound_question {
     std::optional<double> forced_load{};  ///< force the arrivals up to this load
     const run_record* finished = nullptr; ///< a run of the same input: its first failure ends the prefix
+    run_config config{}; ///< of the run, or that it would have: its discipline says what is lost and what waits
     bool exact = false;
     std::size_t columns_max = 20'000; ///< of the integer program
     std::int64_t nodes_max = 100'000; ///< of the search for integers
@@ -34,9 +35,9 @@ struct bound_question {
 /// What a run of the same input achieved.
 [[nodiscard]] achieved_amount achieved_by(const run_record& record, const simulation_input& input);
 
-/// What a summary.json says that its run achieved. Errors: no summary of a run (malformed, missing), or that of other
-/// pods or devices than these figures are of (mismatch).
-[[nodiscard]] expected<achieved_amount> achieved_in(std::string_view text, const std::string& path,
-                                                    const loaded_input& loaded, const bound_figures& figures);
+/// Adds what a summary.json says that its run achieved. Errors: no summary of a run (malformed, missing), or that of
+/// other pods, devices or another discipline than these figures are of (mismatch).
+[[nodiscard]] expected<void> read_achieved(std::string_view text, const std::string& path, const loaded_input& loaded,
+                                           const run_config& config, bound_figures& figures);
 
 } // namespace vgpusim

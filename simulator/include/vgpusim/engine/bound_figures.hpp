@@ -47,6 +47,36 @@ struct achieved_amount {
     std::optional<pool_amounts> accepted{}; ///< of a workload that a pool was replayed for
 };
 
+/// A bound on a share of GPUs, 0 to 1, and what a run reached.
+struct share_bound {
+    double most = 1.0;
+    /// Of a bound that holds on average over durations: by how much the run may pass it because the pods that it
+    /// accepted happened to be short; below 0 where they were long.
+    double luck = 0.0;
+    std::optional<double> achieved{};
+};
+
+/// A lower bound on how long pods wait, and how long they did.
+struct least_wait {
+    double mean_s = 0.0;
+    double gpu_mean_s = 0.0; ///< of a GPU that is asked for
+    std::int64_t pods = 0;
+    std::size_t conditions = 0; ///< of the pool that it was proven with
+    std::optional<double> achieved_mean_s{};
+    std::optional<double> achieved_gpu_mean_s{};
+};
+
+/// Bounds on means over a run whose pods leave. Where one is missing, a reason is there.
+struct steady_figures {
+    double seconds = 0.0;                  ///< from the first arrival to the last one
+    share_bound served{};                  ///< of all GPUs, what running pods ask for, in the mean over that time
+    std::optional<share_bound> accepted{}; ///< of the GPUs asked for; for policies that know all arrivals and durations
+    std::optional<share_bound> blind{};    ///< likewise, for policies that do not know durations
+    std::string why_no_accepted{};         ///< a sentence without its full stop
+    std::optional<least_wait> wait{};
+    std::string why_no_wait{};
+};
+
 struct bound_figures {
     std::string solver;
     std::int64_t total_milli = 0;
@@ -60,7 +90,9 @@ struct bound_figures {
     std::optional<lp_bound> prefix{};          ///< sound for policies that place the whole forced prefix
     std::string prefix_policy{};               ///< whose first failure ends the prefix; empty: a load that was given
     std::optional<exact_bound> exact{};
-    std::optional<pool_outcome> pool{}; ///< of a workload whose pods leave; no bound
+    std::optional<pool_outcome> pool{};     ///< of a workload whose pods leave; no bound
+    std::optional<steady_figures> steady{}; ///< likewise, bounds; absent where things happen to nodes or pods
+    std::string why_not_steady{};
     std::optional<achieved_amount> achieved{};
 };
 
