@@ -324,16 +324,16 @@ TEST(explain, says_what_a_score_of_bid_price_is_made_of) {
     EXPECT_DOUBLE_EQ(parts[0].worth, of.nodes[1].score);
     const std::string text = explaining::explanation_text(of, {});
     EXPECT_THAT(text, HasSubstr("\n  on n1: leftovers are worth "));
-    EXPECT_THAT(text, HasSubstr(" GPUs less; no slots that have a price are lost\n  on n0: leftovers are worth "));
+    EXPECT_THAT(text, HasSubstr(" less\n  on n0: leftovers are worth "));
     EXPECT_THAT(explaining::explanation_json(of, {}), HasSubstr(R"("what": "leftovers")"));
     explaining::explanation priced = of;
     priced.nodes[1].terms[0].parts.push_back(
-        {.what = "slots for 8 whole GPUs", .worth = -0.75, .amount = 0.5, .price = 1.5});
-    priced.nodes[1].terms[0].parts.push_back({.what = "slots for 1g.5gb", .worth = 2.0, .amount = -1.0, .price = 2.0});
+        {.what = "room for 8 whole GPUs", .worth = -0.75, .amount = 0.5, .price = 1.5});
+    priced.nodes[1].terms[0].parts.push_back({.what = "room for 1g.5gb", .worth = 2.0, .amount = -1.0, .price = 2.0});
     EXPECT_THAT(
         explaining::explanation_text(priced, {}),
         HasSubstr(
-            "less; fewer slots for 8 whole GPUs: 0.5, at 1.5 GPUs each; more slots for 1g.5gb: 1, at 2 GPUs each\n"));
+            "less; less room for 8 whole GPUs: 0.5, at 1.5 GPUs each; more room for 1g.5gb: 1, at 2 GPUs each\n"));
     EXPECT_THAT(explaining::explanation_text(explained(yaml, "best_fit"), {}), testing::Not(HasSubstr("leftovers")));
 }
 

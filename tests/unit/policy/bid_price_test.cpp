@@ -132,8 +132,12 @@ TEST(bid_demand, turns_over_by_releases_per_booking) {
     EXPECT_DOUBLE_EQ(demand.turnover(), 3.0 / (0.75 * 8.0));
     tell(ledger_event_kind::release, 5);
     EXPECT_EQ(demand.turnover(), 1.0);
-    tell(ledger_event_kind::adopt, 100);
-    EXPECT_EQ(demand.turnover(), 1.0) << "what ran before is no booking";
+    tell(ledger_event_kind::adopt, 5);
+    EXPECT_DOUBLE_EQ(demand.turnover(), 3.0 / (0.75 * 8.0)) << "resumed, or on a node that was registered anew";
+    tell(ledger_event_kind::adopt, 3 + 92);
+    EXPECT_EQ(demand.turnover(), 0.0);
+    tell(ledger_event_kind::release, 15);
+    EXPECT_DOUBLE_EQ(demand.turnover(), 15.0 / (0.75 * 100.0)) << "what ran already counts as booked";
 }
 
 TEST(slot_stock, counts_room_by_devices_and_cpu) {
@@ -286,7 +290,7 @@ TEST(bid_price, scores_are_the_formula) {
         EXPECT_EQ(parts.at(0).what, "leftovers");
         EXPECT_EQ(parts.at(0).worth, here.decider.score_placement(potential, half, *answer).value());
         for (const score_part& part : std::span{parts}.subspan(1)) {
-            EXPECT_TRUE(part.what == "slots for 0.5 of a GPU" || part.what == "slots for 2 whole GPUs") << part.what;
+            EXPECT_TRUE(part.what == "room for 0.5 of a GPU" || part.what == "room for 2 whole GPUs") << part.what;
             EXPECT_DOUBLE_EQ(part.worth, -part.amount * part.price);
             EXPECT_TRUE(std::ranges::any_of(prices, [&](const slot_price& price) {
                 return std::abs(price.price - part.price) < 1e-9;
@@ -329,6 +333,18 @@ TEST(bid_price, before_anything_has_arrived_a_score_is_what_leftovers_lose) {
     const auto parts = here.decider.parts_of_placement(here.scorer, half, *answer).value();
     ASSERT_EQ(parts.size(), 1U);
     EXPECT_EQ(parts[0].worth, answer->answer.score);
+}
+
+/// Pods may be told before the nodes that serve them.
+TEST(bid_demand, a_class_has_its_size_when_its_nodes_are_there) {
+    ledger empty{cluster{}};
+    played here{cluster_of({8, 8})};
+    bid_demand demand{true};
+    const pod_request all = pod_of(1000, 8, 8000);
+    EXPECT_TRUE(demand.note_arrival(all, empty));
+    EXPECT_TRUE(demand.note_arrival(all, here.book));
+    ASSERT_EQ(demand.classes()->classes.size(), 1U);
+    EXPECT_EQ(demand.classes()->classes[0].milli, 8000);
 }
 
 TEST(bid_price, another_one_goes_on_from_what_it_has_learned) {

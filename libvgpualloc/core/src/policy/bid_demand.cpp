@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
@@ -29,6 +31,16 @@ void descend(std::shared_ptr<price_descent>& descent, bool any_model, std::span<
 
 void bid_demand::count_devices(const ledger& book) {
     if (counted_ == &book && devices_ > 0) return;
+    if (counted_ != &book) { // of which other sizes may be known, and other pods
+        known_.clear();
+        now_.running = 0;
+        for (std::size_t n = 0; n < book.nodes().nodes.size(); ++n) {
+            for (const std::uint32_t slot : book.live_on(node_index{n})) {
+                if (!book.bookings()[slot].where.shares.empty()) ++now_.running;
+            }
+        }
+        now_.running_smoothed = std::min(now_.running_smoothed, static_cast<double>(now_.running));
+    }
     counted_ = &book;
     devices_ = 0;
     for (const node& of : book.nodes().nodes) devices_ += static_cast<std::int64_t>(of.devices.size());
@@ -152,6 +164,9 @@ void bid_demand::list_classes(const cluster& nodes) {
         bid_class entry = tallies[number].of;
         entry.cpu = static_cast<std::int64_t>(tallies[number].cpu / tallies[number].weight + 0.5);
         entry.share = tallies[number].weight / now_.arrived;
+        device_request of_pod = entry.request; // nodes that serve it may have come after the first pod
+        of_pod.count = entry.devices;
+        entry.milli = size_of({}, {&of_pod, 1}, nodes).milli;
         list->classes.push_back(std::move(entry));
     }
     list->cpu_per_gpu = now_.sizes.cpu_per_gpu();
@@ -189,9 +204,14 @@ void bid_demand::observe(const policy_event& event) {
         now_.accepted += now_.increment;
         now_.booked += now_.increment;
         break;
-    case ledger_event_kind::adopt: // it ran before anybody counted bookings
+    case ledger_event_kind::adopt:
         ++now_.running;
+        if (now_.released > 0.0) { // suspended and resumed, or booked anew because its node has changed
+            now_.released = std::max(0.0, now_.released - now_.increment);
+            break;
+        }
         now_.accepted += now_.increment;
+        now_.booked += now_.increment;
         now_.running_smoothed = std::min(now_.running_smoothed + 1.0, static_cast<double>(now_.running));
         break;
     case ledger_event_kind::release:

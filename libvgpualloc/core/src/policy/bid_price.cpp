@@ -179,7 +179,7 @@ std::vector<score_part> bid_price::score_parts(const request_view& request, cons
         const double amount = static_cast<double>(lost) / static_cast<double>(slot_units);
         const double price = static_cast<double>(priced_[i].price * levels_.turnover) /
                              (1000.0 * static_cast<double>(price_steps * turnover_steps));
-        parts.push_back({.what = "slots for " + words_of(classes_->classes[priced_[i].number]),
+        parts.push_back({.what = "room for " + words_of(classes_->classes[priced_[i].number]),
                          .worth = -amount * price,
                          .amount = amount,
                          .price = price});

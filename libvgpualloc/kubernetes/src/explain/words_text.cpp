@@ -170,10 +170,11 @@ std::string gate_words(const explanation& explained) {
                        gates.size() == 1 ? "it" : "them", explained.chosen ? "fits" : "does not fit either");
 }
 
-/// "leftovers are worth 0.52 GPUs less; fewer slots for 8 whole GPUs: 0.5, at 1.5 GPUs each": what the score
+/// "leftovers are worth 0.52 less; less room for 8 whole GPUs: 0.5, at 1.5 GPUs each": what the score
 /// of a node is made of. Empty where the policy says no more than the sum.
 std::string parts_of_score(const explained_node& node) {
-    constexpr std::size_t slots_max = 3; // the rest is in the JSON
+    constexpr std::size_t slots_max = 3;   // the rest is in the JSON
+    if (node.terms.size() != 1) return {}; // the table of terms has the sum
     std::string text;
     std::vector<const score_part*> priced;
     for (const score_term& term : node.terms) {
@@ -182,19 +183,20 @@ std::string parts_of_score(const explained_node& node) {
                 priced.push_back(&part);
                 continue;
             }
-            text += fmt::format("{}{} are worth {} GPUs {}", text.empty() ? "" : "; ", part.what,
-                                score_words(std::abs(part.worth)), part.worth < 0.0 ? "less" : "more");
+            const std::string change = part.worth == 0.0 ? "as much as before"
+                                                         : fmt::format("{} {}", score_words(std::abs(part.worth)),
+                                                                       part.worth < 0.0 ? "less" : "more");
+            text += fmt::format("{}{} are worth {}", text.empty() ? "" : "; ", part.what, change);
         }
     }
     if (text.empty() && priced.empty()) return {};
     std::ranges::stable_sort(priced, std::ranges::less{}, [](const score_part* part) { return part->worth; });
     for (std::size_t i = 0; i < std::min(priced.size(), slots_max); ++i) {
         const score_part& part = *priced[i];
-        text += fmt::format("; {} {}: {}, at {} GPUs each", part.amount > 0.0 ? "fewer" : "more", printable(part.what),
+        text += fmt::format("; {} {}: {}, at {} GPUs each", part.amount > 0.0 ? "less" : "more", printable(part.what),
                             score_words(std::abs(part.amount)), score_words(part.price));
     }
-    if (priced.size() > slots_max) text += fmt::format("; and {} more kinds of slots", priced.size() - slots_max);
-    if (priced.empty()) text += "; no slots that have a price are lost";
+    if (priced.size() > slots_max) text += fmt::format("; and {} more kinds of pods", priced.size() - slots_max);
     return text;
 }
 

@@ -62,7 +62,8 @@ live_cluster::make_deciders(const live_options& options, const workload& typical
     auto policies = make_live_policies(options, typical, book.nodes());
     if (!policies) return unexpected(std::move(policies).error());
     auto result = std::make_unique<deciders>(*std::move(policies), ++deciders_number_, book);
-    if (result->pair().learns()) tell_of_bookings(book, result->pair());
+    // The allocator has told of what the log has.
+    if (book.first_event() > 0 && result->pair().learns()) tell_of_bookings(book, result->pair());
     return result;
 }
 
