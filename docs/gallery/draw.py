@@ -30,7 +30,7 @@ def axes_of_notebook(name):
 
 def main():
     lists = vg.example("quickstart")
-    sweep = vg.sweep({"policy": ["fgd", "best_fit", "compat:random"], "seed": range(42, 52)}, **lists, tune=1.3)
+    sweep = vg.sweep({"policy": ["bid_price", "fgd", "best_fit", "compat:random"], "seed": range(42, 52)}, **lists, tune=1.3)
     save(sweep.plot("allocation"), "allocation", "sweep.plot(\"allocation\"), ten seeds")
     save(sweep.plot("fragmentation"), "fragmentation", "sweep.plot(\"fragmentation\"), ten seeds")
     few_nodes = b"".join(lists["nodes"].read_bytes().splitlines(keepends=True)[:13])

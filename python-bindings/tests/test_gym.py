@@ -90,3 +90,9 @@ def test_actions_that_do_not_fit_leave_the_job(quickstart):
     result, total = play(env, first_node)
     assert 0 < total < len(result.pods) and any(illegal)
     assert int(result.pods["placed"].sum()) == total
+
+
+def test_devices_go_by_the_default_policy(quickstart):
+    devices = [play(vgpualloc.gym.PlaceEnv(**quickstart, **options), first)[0].pods["gpus"].tolist()
+               for options in ({}, {"device_policy": "bid_price"}, {"device_policy": "worst_fit"})]
+    assert devices[0] == devices[1] != devices[2]
