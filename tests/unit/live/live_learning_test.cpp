@@ -123,6 +123,33 @@ TEST(live_learning, other_typical_pods_take_nothing_from_what_was_learned) {
     EXPECT_EQ(scores_of(*live, "w"), before);
 }
 
+TEST(live_learning, a_device_policy_goes_on_from_what_decided_about_devices) {
+    const auto live = live_of(three_nodes, "bid_price");
+    comings_and_goings pods{*live};
+    pods.turn_over(200, 12);
+    live_options apart{.policy = "fgd", .device_policy = "bid_price"};
+    apart.config = dialects().config();
+    ASSERT_TRUE(live->configure(std::move(apart)));
+    const auto again = live_of(three_nodes, "bid_price");
+    comings_and_goings same{*again};
+    same.turn_over(200, 12);
+    for (int i = 0; i < 4; ++i) {
+        pods.go();
+        same.go();
+    }
+    EXPECT_EQ(live->upsert(objects(waiting(2000))[0]), told::changed);
+    EXPECT_EQ(again->upsert(objects(waiting(2000))[0]), told::changed);
+    const auto device_scores = [](live_cluster& cluster) {
+        std::vector<double> scores;
+        const auto explained = cluster.question("w")->explain();
+        for (const auto& node : explained->nodes) {
+            for (const auto& device : node.devices) scores.push_back(device.containers.at(0).score);
+        }
+        return scores;
+    };
+    EXPECT_EQ(device_scores(*live), device_scores(*again));
+}
+
 TEST(live_learning, a_policy_that_comes_later_hears_of_the_pods_that_are_there) {
     const auto live = live_of(three_nodes, "binpack");
     comings_and_goings pods{*live};

@@ -39,7 +39,6 @@ void bid_demand::count_devices(const ledger& book) {
                 if (!book.bookings()[slot].where.shares.empty()) ++now_.running;
             }
         }
-        now_.running_smoothed = std::min(now_.running_smoothed, static_cast<double>(now_.running));
     }
     counted_ = &book;
     devices_ = 0;

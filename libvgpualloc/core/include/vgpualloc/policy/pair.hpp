@@ -16,11 +16,12 @@ struct policy_pair {
     policy* device = nullptr;
 
     [[nodiscard]] bool learns() const { return node->traits().learns || device->traits().learns; }
-    /// policy::take_over() of both; true if one of them did.
+    /// policy::take_over() of both; true if none that learns is left without.
     bool take_over(const policy_pair& before) const {
-        const bool by_node = node->take_over(*before.node);
-        if (device == node || before.device == before.node) return by_node;
-        return device->take_over(*before.device) || by_node;
+        const bool has_node_taken = node->take_over(*before.node) || !node->traits().learns;
+        if (device == node) return has_node_taken;
+        const bool has_device_taken = device->take_over(*before.device) || !device->traits().learns;
+        return has_node_taken && has_device_taken;
     }
 };
 

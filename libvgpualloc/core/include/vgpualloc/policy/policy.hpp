@@ -31,7 +31,7 @@ struct policy_event {
 
 /// A part of a node score, for explanations. Parts add up to the score but for what only orders equals.
 struct score_part {
-    std::string what;    ///< "leftovers", "slots for 8 whole GPUs"
+    std::string what;    ///< "leftovers", "room for 8 whole GPUs"
     double worth = 0.0;  ///< what it adds to the score
     double amount = 0.0; ///< of what has a price, how many are lost; 0 = the part is not of that kind
     double price = 0.0;  ///< of one of these
