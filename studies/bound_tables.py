@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 from page_tables import table, with_table
-from price_tables import steady_model
+from price_runs import steady_model
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "bound.md"
