@@ -49,7 +49,7 @@ void have_learned(const vgpualloc::policy_pair& policies, const kube::snapshot& 
     if (!policies.learns()) return;
     explaining::learn_of_pods(state, policies);
     for (const auto& [request, count] : added_requests(state, asked)) {
-        for (std::int64_t i = 0; i < count; ++i) explaining::note_arrival(request, state, policies);
+        for (std::int64_t i = 0; i < count; ++i) policies.note_arrival(request, *state.book);
     }
 }
 

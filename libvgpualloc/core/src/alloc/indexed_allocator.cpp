@@ -22,6 +22,12 @@ rejection refused_because(rejection_code code) {
     return result;
 }
 
+/// Why a placement has no score; none if it has one.
+rejection_detail why_no_score(const ledger& book, const pod_request& request, const placement& where) {
+    if (!check_request(request)) return {.code = rejection_code::amount_not_valid};
+    return book.why_not_there(where);
+}
+
 } // namespace
 
 indexed_allocator::indexed_allocator(const ledger& book, policy_pair policies, allocator_options options)
@@ -330,8 +336,7 @@ void indexed_allocator::note_arrival(request_id id) {
     follow_ledger();
     const request_record* const request = requests_.find(id);
     if (request == nullptr) return;
-    policies_.node->note_arrival(*request->original, mirror_.book());
-    if (policies_.device != policies_.node) policies_.device->note_arrival(*request->original, mirror_.book());
+    policies_.note_arrival(*request->original, mirror_.book());
 }
 
 expected<placement, rejection> indexed_allocator::decide(request_id id) {
@@ -459,16 +464,17 @@ expected<scored_placement, rejection_code> indexed_allocator::try_node(node_inde
 
 expected<double, rejection_detail> indexed_allocator::score_placement(policy& scorer, const pod_request& request,
                                                                       const placement& where) {
-    if (!check_request(request)) return unexpected(rejection_detail{.code = rejection_code::amount_not_valid});
-    const auto misplaced = mirror_.book().why_not_there(where);
-    if (misplaced.code != rejection_code::none) return unexpected(misplaced);
+    const rejection_detail refusal = why_no_score(mirror_.book(), request, where);
+    if (refusal.code != rejection_code::none) return unexpected(refusal);
     follow_ledger();
     return reference_.score_placement(scorer, request, where);
 }
 
 expected<std::vector<score_part>, rejection_detail>
 indexed_allocator::parts_of_placement(policy& scorer, const pod_request& request, const placement& where) {
-    if (auto score = score_placement(scorer, request, where); !score) return unexpected(score.error());
+    const rejection_detail refusal = why_no_score(mirror_.book(), request, where);
+    if (refusal.code != rejection_code::none) return unexpected(refusal);
+    follow_ledger();
     return reference_.parts_of_placement(scorer, request, where);
 }
 

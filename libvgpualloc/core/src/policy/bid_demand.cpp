@@ -29,7 +29,8 @@ void descend(std::shared_ptr<price_descent>& descent, bool any_model, std::span<
 
 } // namespace
 
-void bid_demand::count_devices(const ledger& book) {
+/// Counts the devices and, of a ledger that has not been followed, the pods that run.
+void bid_demand::follow(const ledger& book) {
     if (counted_ == &book && devices_ > 0) return;
     if (counted_ != &book) { // of which other sizes may be known, and other pods
         known_.clear();
@@ -129,7 +130,7 @@ bool bid_demand::note_arrival(const pod_request& request, const ledger& book) {
         now_.sizes.add({.cpu = request.cpu.count()}, now_.increment);
         return false;
     }
-    count_devices(book);
+    follow(book);
     const double window =
         std::max(options_.window_arrivals, options_.window_per_device * static_cast<double>(devices_));
     now_.increment *= 1.0 + 1.0 / window;

@@ -138,14 +138,14 @@ std::string words_on_other_ranking(const snapshot_pod& pod, const dialect* spoke
 void have_learned(const policy_pair& policies, const snapshot& state, const snapshot_pod& pod,
                   const explain_options& options) {
     if (!policies.learns()) return;
-    if (options.learned && options.learned->node) {
+    if (options.learned) {
         policies.take_over(options.learned->pair());
         return;
     }
     learn_of_pods(state, policies);
     const bool is_there = std::ranges::any_of(
         state.pending, [&](const snapshot_pod& waiting) { return waiting.full_name() == pod.full_name(); });
-    if (!is_there) note_arrival(pod.request, state, policies);
+    if (!is_there) policies.note_arrival(pod.request, *state.book);
 }
 
 expected<ranking> by_policy(const snapshot& state, const snapshot_pod& pod, const explain_options& options) {

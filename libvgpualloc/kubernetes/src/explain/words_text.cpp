@@ -177,19 +177,16 @@ std::string parts_of_score(const explained_node& node) {
     if (node.terms.size() != 1) return {}; // the table of terms has the sum
     std::string text;
     std::vector<const score_part*> priced;
-    for (const score_term& term : node.terms) {
-        for (const score_part& part : term.parts) {
-            if (part.price != 0.0) {
-                priced.push_back(&part);
-                continue;
-            }
-            const std::string change = part.worth == 0.0 ? "as much as before"
-                                                         : fmt::format("{} {}", score_words(std::abs(part.worth)),
-                                                                       part.worth < 0.0 ? "less" : "more");
-            text += fmt::format("{}{} are worth {}", text.empty() ? "" : "; ", part.what, change);
+    for (const score_part& part : node.terms[0].parts) {
+        if (part.price != 0.0) {
+            priced.push_back(&part);
+            continue;
         }
+        const std::string change = part.worth == 0.0 ? "as much as before"
+                                                     : fmt::format("{} {}", score_words(std::abs(part.worth)),
+                                                                   part.worth < 0.0 ? "less" : "more");
+        text += fmt::format("{}{} are worth {}", text.empty() ? "" : "; ", part.what, change);
     }
-    if (text.empty() && priced.empty()) return {};
     std::ranges::stable_sort(priced, std::ranges::less{}, [](const score_part* part) { return part->worth; });
     for (std::size_t i = 0; i < std::min(priced.size(), slots_max); ++i) {
         const score_part& part = *priced[i];

@@ -119,43 +119,38 @@ expected<void> live_cluster::configure(live_options options) {
 // ---- what the cluster is
 
 live_cluster::told live_cluster::upsert(const kube::manifest& object) {
-    bool is_new_pod = false;
-    const told result = apply(object, is_new_pod);
-    if (is_new_pod && hears_arrivals()) {
-        const std::string full_name = kube::namespace_of(object) + "/" + object.name;
-        note_arrival(object.pod->uid.empty() ? full_name : object.pod->uid);
-    }
-    return result;
+    const applied change = apply(object);
+    if (change.arrived != nullptr) note_arrival(*change.arrived);
+    return change.result;
 }
 
-/// Takes an object for what is now. `is_new_pod`: it is a pod that has not been there before, and is there.
-live_cluster::told live_cluster::apply(const kube::manifest& object, bool& is_new_pod) {
+/// Takes an object for what is now.
+live_cluster::applied live_cluster::apply(const kube::manifest& object) {
     VGA_ASSERT(trials_.empty(), "objects are no matter of trials");
     if (object.kind != "Pod" || !object.pod) {
-        if (!view_.upsert(object)) return told::unchanged;
+        if (!view_.upsert(object)) return {};
         forget_resumed();
-        return told::changed;
+        return {.result = told::changed};
     }
     const std::string full_name = kube::namespace_of(object) + "/" + object.name;
     const std::string& uid = object.pod->uid.empty() ? full_name : object.pod->uid;
     if (const auto known = uids_.find(full_name); known != uids_.end() && known->second != uid) {
         const kube::manifest* const present = view_.find_pod(full_name);
         const bool is_older = present != nullptr && !object.created.empty() && object.created < present->created;
-        if (is_older) return told::outdated;
+        if (is_older) return {.result = told::outdated};
     }
     if (const auto known = names_.find(uid); known != names_.end() && known->second != full_name) {
         remove_pod(uid); // one uid is one pod, whatever it is called
     }
-    if (!view_.upsert(object)) return told::unchanged;
+    if (!view_.upsert(object)) return {};
     const bool is_known = names_.contains(uid);
     forget(full_name);
     ++changes_;
-    if (view_.find_pod(full_name) == nullptr) return told::changed; // it has ended
-    is_new_pod = !is_known;
-    uids_[full_name] = uid;
+    if (view_.find_pod(full_name) == nullptr) return {.result = told::changed}; // it has ended
+    const std::string& known_uid = uids_[full_name] = uid;
     names_[uid] = full_name;
     uncounted_.insert(full_name);
-    return told::changed;
+    return {.result = told::changed, .arrived = !is_known && hears_arrivals() ? &known_uid : nullptr};
 }
 
 /// What was known of a pod whose object has changed or is gone.

@@ -16,8 +16,7 @@ std::string live_cluster::add_like(live_template& like, std::string name) {
     constexpr std::size_t readings_max = 1024;
     like.object_.name = std::move(name);
     std::string full_name = kube::namespace_of(like.object_) + "/" + like.object_.name;
-    bool is_new_pod = false;
-    static_cast<void>(apply(like.object_, is_new_pod));
+    const applied change = apply(like.object_);
     if (read_as_ != view_.dialects_version()) forget_reading();
     if (const auto reading = readings_.find(like.identity_); reading != readings_.end()) {
         pods_.emplace(full_name, reading->second).first->second.pod.name = like.object_.name;
@@ -28,7 +27,7 @@ std::string live_cluster::add_like(live_template& like, std::string name) {
         static_cast<void>(intern(*known));
         readings_.emplace(like.identity_, *known);
     }
-    if (is_new_pod && hears_arrivals()) note_arrival(full_name);
+    if (change.arrived != nullptr) note_arrival(full_name);
     return full_name;
 }
 

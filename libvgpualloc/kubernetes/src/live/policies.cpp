@@ -61,10 +61,7 @@ expected<std::unique_ptr<live_cluster::deciders>>
 live_cluster::make_deciders(const live_options& options, const workload& typical, const ledger& book) {
     auto policies = make_live_policies(options, typical, book.nodes());
     if (!policies) return unexpected(std::move(policies).error());
-    auto result = std::make_unique<deciders>(*std::move(policies), ++deciders_number_, book);
-    // The allocator has told of what the log has.
-    if (book.first_event() > 0 && result->pair().learns()) tell_of_bookings(book, result->pair());
-    return result;
+    return std::make_unique<deciders>(*std::move(policies), ++deciders_number_, book);
 }
 
 /// Others decide from now on; they know what those before them have learned.
@@ -135,11 +132,11 @@ expected<live_question> live_cluster::question(std::string_view uid) {
     if (pod == nullptr) {
         return unexpected(bad_value(error_code::unknown_name, "pod", uid, "a pod that is there"));
     }
-    owned_policies learned;
+    std::shared_ptr<const owned_policies> learned;
     if (hears_arrivals()) {
         deciders_->alloc.catch_up();
-        learned = *make_live_policies(options_, learned_, book().nodes());
-        learned.pair().take_over(deciders_->pair());
+        learned = std::make_shared<const owned_policies>(*make_live_policies(options_, learned_, book().nodes()));
+        learned->pair().take_over(deciders_->pair());
     }
     return live_question{
         .state = view_.to_snapshot([this](const std::string& full_name) { return *pod_of(uids_.at(full_name)); }),
@@ -147,7 +144,7 @@ expected<live_question> live_cluster::question(std::string_view uid) {
         .options = {.policy = options_.policy,
                     .device_policy = options_.device_policy,
                     .make_policies = options_.make_policies,
-                    .learned = std::make_shared<const owned_policies>(std::move(learned)),
+                    .learned = std::move(learned),
                     .served = options_.deviceshare,
                     .is_scheduler = true}};
 }

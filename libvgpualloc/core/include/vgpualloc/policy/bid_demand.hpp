@@ -108,7 +108,7 @@ private:
     void list_classes(const cluster& nodes);
     [[nodiscard]] price_table learn_prices(const cluster& nodes);
     [[nodiscard]] std::vector<tally>& own_tallies();
-    void count_devices(const ledger& book);
+    void follow(const ledger& book);
 
     bid_options options_;
     bool learns_prices_;

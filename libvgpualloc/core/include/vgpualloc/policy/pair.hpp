@@ -1,9 +1,6 @@
 // The two policies of an allocator and what they are together.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/policy/positional.hpp"
 #include "vgpualloc/policy/priced.hpp"
@@ -15,6 +12,10 @@ struct policy_pair {
     policy* node = nullptr;
     policy* device = nullptr;
 
+    void note_arrival(const pod_request& request, const ledger& book) const {
+        node->note_arrival(request, book);
+        if (device != node) device->note_arrival(request, book);
+    }
     [[nodiscard]] bool learns() const { return node->traits().learns || device->traits().learns; }
     /// policy::take_over() of both; true if none that learns is left without.
     bool take_over(const policy_pair& before) const {
@@ -55,21 +56,6 @@ struct pair_traits {
             .draws_devices = device.devices == ties::drawn,
             .positional = policies.node->positional(),
             .priced = policies.node == policies.device ? policies.node->priced() : nullptr};
-}
-
-/// Tells both policies of what runs in a ledger that they have not followed, as if it were adopted now.
-inline void tell_of_bookings(const ledger& book, const policy_pair& policies) {
-    const auto tell = [&](policy& listener) {
-        for (std::size_t n = 0; n < book.nodes().nodes.size(); ++n) {
-            const node_index where{n};
-            for (const std::uint32_t slot : book.live_on(where)) {
-                const booking& entry = book.bookings()[slot];
-                listener.observe({.kind = ledger_event_kind::adopt, .entry = &entry, .where = where, .book = &book});
-            }
-        }
-    };
-    tell(*policies.node);
-    if (policies.device != policies.node) tell(*policies.device);
 }
 
 /// Tells both policies of one event of a ledger's log.

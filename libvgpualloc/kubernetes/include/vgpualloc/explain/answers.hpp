@@ -30,8 +30,8 @@ struct explain_options {
     std::string device_policy{}; ///< for the devices of a node, beside a policy that is given; empty: the same
     std::span<const policy_entry> policies = native_policies; ///< that may be named
     policies_maker make_policies{};                           ///< brings those that `policy` only calls by a name
-    /// Policies whose learning is gone on from (policy::take_over). Null, or without a node policy: policies that learn
-    /// hear of the pods of the snapshot, as a scheduler does that has just started.
+    /// Policies whose learning is gone on from (policy::take_over). Null: policies that learn hear of the pods of the
+    /// snapshot (learn_of_pods).
     std::shared_ptr<const owned_policies> learned{};
     std::uint64_t seed = 0; ///< for policies that draw
     /// Of Volcano's scheduler configuration: plugin deviceshare ranks instead of `policy`. Its exclusive rules are

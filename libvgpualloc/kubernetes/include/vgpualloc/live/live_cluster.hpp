@@ -245,7 +245,13 @@ private:
     void replace_deciders(std::unique_ptr<deciders> next);
     [[nodiscard]] bool hears_arrivals() const;
     void note_present_pods();
-    told apply(const kube::manifest& object, bool& is_new_pod);
+    /// What an object has changed. `arrived`: the uid of a pod that is there for the first time and that the policies
+    /// are to hear of, valid until the next change; null: none.
+    struct applied {
+        told result = told::unchanged;
+        const std::string* arrived = nullptr;
+    };
+    applied apply(const kube::manifest& object);
     [[nodiscard]] const std::string* name_of(std::string_view uid) const;
     [[nodiscard]] pod_id id_of(std::string_view uid) const;
     [[nodiscard]] known_pod* read(std::string_view uid);
