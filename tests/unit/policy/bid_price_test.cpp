@@ -114,6 +114,16 @@ TEST(bid_demand, lists_anew_after_powers_of_two_and_every_so_often) {
     EXPECT_EQ(demand.arrivals(), 32);
 }
 
+TEST(bid_demand, early_lists_do_not_come_before_a_part_of_the_arrivals_between_two) {
+    const ledger book{cluster_of({8})};
+    bid_demand demand{true, {.relearn_every = 100, .early_lists_from = 10}};
+    std::vector<int> lists;
+    for (int i = 1; i <= 120; ++i) {
+        if (demand.note_arrival(pod_of(500, 1, 1000), book)) lists.push_back(i);
+    }
+    EXPECT_EQ(lists, (std::vector<int>{1, 16, 32, 64, 100}));
+}
+
 TEST(bid_demand, turns_over_by_releases_per_booking) {
     played here{cluster_of({8, 8})};
     bid_demand demand{false};

@@ -2,6 +2,8 @@
 #include "alloc/indexed_allocator.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <span>
 
 #include "alloc/draw.hpp"
@@ -182,27 +184,39 @@ void indexed_allocator::refresh_index(const request_record& request, const reque
     head.first = index_head::first_unknown;
 }
 
-/// Neighbours in the same state answer alike, if nothing but their state is looked at.
+/// Nodes in the same state answer alike, if nothing but their state is looked at; many are idle.
 void indexed_allocator::build_index(const request_class& wanted, cached_index& index, const node_group& group) {
     if (wanted.named) {
         index.build(group.slots.size(), [&](std::size_t slot) { return named_answer(wanted, index, group, slot); });
         return;
     }
+    if (!traits_.state_alone) {
+        index.build(group.slots.size(), [&](std::size_t slot) { return plain_key(wanted, index, group, slot); });
+        return;
+    }
     const bool looks_at_memory = wanted.scored.request.memory != bytes{0};
-    const auto like_previous = [&](std::size_t slot) {
-        const node_slot& a = group.slots[slot - 1];
-        const node_slot& b = group.slots[slot];
-        const node_facts& facts_a = group.facts[slot - 1];
-        const node_facts& facts_b = group.facts[slot];
+    const auto are_alike = [&](std::size_t one, std::size_t other) {
+        const node_slot& a = group.slots[one];
+        const node_slot& b = group.slots[other];
+        const node_facts& facts_a = group.facts[one];
+        const node_facts& facts_b = group.facts[other];
         const bool rules_matter = wanted.restricts || a.needs_look || b.needs_look;
         return a.config == b.config && a.cpu_left == b.cpu_left && facts_a.cpu_capacity == facts_b.cpu_capacity &&
                (!rules_matter || (facts_a.host_class == facts_b.host_class && a.is_full == b.is_full)) &&
                (!looks_at_memory || facts_a.memory_left == facts_b.memory_left);
     };
-    double last = 0.0;
+    struct slot_key {
+        std::size_t slot = no_slot;
+        double key = 0.0;
+    };
+    constexpr std::size_t answers_max = 64;
+    std::array<slot_key, answers_max> answers{}; // the last ones, by state
     index.build(group.slots.size(), [&](std::size_t slot) {
-        if (slot == 0 || !traits_.state_alone || !like_previous(slot)) last = plain_key(wanted, index, group, slot);
-        return last;
+        slot_key& known = answers[group.slots[slot].hash() % answers_max];
+        if (known.slot == no_slot || !are_alike(known.slot, slot)) {
+            known = {.slot = slot, .key = plain_key(wanted, index, group, slot)};
+        }
+        return known.key;
     });
 }
 

@@ -31,6 +31,13 @@ struct node_slot {
     bool needs_look = false; ///< gone, full of pods or not host_facts::is_open(): not every pod may enter
 
     [[nodiscard]] bool has_cpu(milli_cpu amount) const noexcept { return amount <= cpu_left || amount == milli_cpu{0}; }
+    /// Of the node's state.
+    [[nodiscard]] std::size_t hash() const noexcept {
+        constexpr std::uint64_t mixer = 0x9e3779b97f4a7c15U;
+        constexpr int shift = 48;
+        const auto cpu = static_cast<std::uint64_t>(cpu_left.count());
+        return static_cast<std::size_t>(((config_id + cpu * mixer) * mixer) >> shift);
+    }
 };
 /// The rest of what is known of a node.
 struct node_facts {

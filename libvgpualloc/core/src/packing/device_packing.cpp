@@ -1,6 +1,7 @@
 #include "vgpualloc/packing/device_packing.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <set>
 #include <string>
@@ -86,6 +87,7 @@ expected<knapsack_packing> knapsack_packing::make(const amounts& capacity, const
     return result;
 }
 
+/// Of every size the dearest part, but for those of which a smaller one is worth as much: they are in no best pattern.
 std::vector<knapsack_packing::dear_part> knapsack_packing::dear_parts(std::span<const double> worth) const {
     VGA_ASSERT(worth.size() == parts_, "every part has a worth");
     std::vector<dear_part> result;
@@ -94,15 +96,30 @@ std::vector<knapsack_packing::dear_part> knapsack_packing::dear_parts(std::span<
         for (const std::uint32_t part : size.parts) {
             if (worth[part] > dearest.worth) dearest = {.worth = worth[part], .part = part, .size = &size};
         }
-        if (dearest.worth > 0.0) result.push_back(dearest);
+        const auto replaces = [&](const dear_part& other) {
+            return other.worth >= dearest.worth &&
+                   std::ranges::equal(other.size->need, size.need, std::ranges::less_equal{});
+        };
+        if (dearest.worth > 0.0 && std::ranges::none_of(result, replaces)) result.push_back(dearest);
     }
     return result;
 }
 
 knapsack_packing::table knapsack_packing::fill(const std::vector<dear_part>& parts) const {
+    struct candidate {
+        std::size_t offset;
+        double worth;
+        const std::int64_t* need;
+    };
+    std::vector<candidate> candidates;
+    candidates.reserve(parts.size());
+    for (const dear_part& part : parts) {
+        candidates.push_back({.offset = part.size->offset, .worth = part.worth, .need = part.size->need.data()});
+    }
     table result{.worth = std::vector<double>(cells_), .taken = std::vector<std::int32_t>(cells_, left_idle)};
     const std::size_t dimensions = capacity_.size();
     amounts rest(dimensions);
+    std::size_t fitting = 0; // candidates are sorted by what they take of the first dimension, which only grows
     for (std::size_t cell = 0; cell < cells_; ++cell) {
         double best_worth = 0.0;
         std::int32_t taken = left_idle;
@@ -110,11 +127,13 @@ knapsack_packing::table knapsack_packing::fill(const std::vector<dear_part>& par
             if (rest[d] > 0)
                 best_worth = std::max(best_worth, result.worth[cell - static_cast<std::size_t>(strides_[d])]);
         }
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            const amounts& need = parts[i].size->need;
-            if (!std::equal(need.begin(), need.end(), rest.begin(), [](auto n, auto left) { return n <= left; }))
-                continue;
-            const double with = result.worth[cell - parts[i].size->offset] + parts[i].worth;
+        while (fitting < candidates.size() && candidates[fitting].need[0] <= rest[0]) ++fitting;
+        for (std::size_t i = 0; i < fitting; ++i) {
+            const candidate& part = candidates[i];
+            bool fits = true;
+            for (std::size_t d = 1; d < dimensions; ++d) fits = fits && part.need[d] <= rest[d];
+            if (!fits) continue;
+            const double with = result.worth[cell - part.offset] + part.worth;
             if (with > best_worth) {
                 best_worth = with;
                 taken = static_cast<std::int32_t>(i);

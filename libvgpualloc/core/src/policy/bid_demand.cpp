@@ -118,10 +118,12 @@ void bid_demand::scale_down() {
     now_.increment = 1.0;
 }
 
+/// Early lists come at powers of two; in a large cluster the first few pods say little, and new prices cost much.
 bool bid_demand::is_due() const noexcept {
     const std::int64_t every = std::max(options_.relearn_every, devices_ / options_.devices_per_relearn);
-    const bool early = now_.arrivals < every && std::has_single_bit(static_cast<std::uint64_t>(now_.arrivals));
-    return early || now_.arrivals % every == 0;
+    if (now_.arrivals % every == 0 || now_.arrivals == 1) return true;
+    const bool is_early = now_.arrivals < every && now_.arrivals >= every / options_.early_lists_from;
+    return is_early && std::has_single_bit(static_cast<std::uint64_t>(now_.arrivals));
 }
 
 bool bid_demand::note_arrival(const pod_request& request, const ledger& book) {
@@ -174,18 +176,21 @@ void bid_demand::list_classes(const cluster& nodes) {
     now_.classes = std::move(list);
 }
 
-/// Prices by size, with those that some more steps of the descent lead to.
+/// Prices by size, with those that some more steps of the descent lead to: fewer the more the cluster turns over, where
+/// slots decide more than rests.
 price_table bid_demand::learn_prices(const cluster& nodes) {
     price_table prices = prices_of(now_.sizes, nodes);
+    const auto spared = static_cast<double>(options_.descent_steps - options_.descent_steps_turning) * turnover();
+    const std::int64_t steps = options_.descent_steps - static_cast<std::int64_t>(spared);
     std::vector<weighted_part> parts;
     for (const tally& entry : *now_.tallies) {
         const double devices = static_cast<double>(entry.of.devices) / now_.increment;
         parts.push_back({.request = entry.of.request, .weight = entry.weight * devices});
     }
-    descend(now_.descent, true, parts, nodes, options_.descent_steps);
+    descend(now_.descent, true, parts, nodes, steps);
     now_.descent->put_prices(prices);
     if (!prices.models_named) return prices;
-    descend(now_.named, false, parts, nodes, options_.descent_steps);
+    descend(now_.named, false, parts, nodes, steps);
     now_.named->put_premiums(prices);
     return prices;
 }

@@ -123,7 +123,7 @@ std::int64_t bid_price::price_of(std::size_t number) const {
 
 /// Makes of levels and classes what scores are made of.
 void bid_price::list_priced() {
-    before_ = {};
+    seen_.clear();
     priced_.clear();
     if (levels_.turnover == 0 || !classes_) return;
     for (std::size_t c = 0; c < levels_.of_class.size(); ++c) {
@@ -159,6 +159,7 @@ inline std::int64_t bid_price::slot_units_of(const priced_class& priced, std::in
 
 /// What the slots of a node are worth, in milli-GPU / price_steps / slot_units.
 std::int64_t bid_price::slot_worth(const node_view& node) {
+    if (priced_.empty()) return 0;
     const std::int32_t* const offers = slots_.offers(*node.config);
     std::int64_t sum = 0;
     for (const priced_class& priced : priced_) sum += priced.price * slot_units_of(priced, offers[priced.number], node);
@@ -204,18 +205,31 @@ bool bid_price::take_over(const policy& other) {
     return true;
 }
 
-double bid_price::node_score(const request_view& request, const node_view& before, const node_view& after) {
-    const double gain = potential_.gain(request, before, after);
-    if (priced_.empty()) return gain;
-    const bool is_seen = before.config->id != not_interned && before_.config == before.config->id &&
-                         before_.cpu_left == before.cpu_left && before_.cpu_capacity == before.cpu_capacity;
-    if (!is_seen) {
-        before_ = {.config = before.config->id,
-                   .cpu_left = before.cpu_left,
-                   .cpu_capacity = before.cpu_capacity,
-                   .worth = slot_worth(before)};
+const bid_price::seen_node& bid_price::look_at(const node_view& node) {
+    constexpr std::size_t seen_max = 1024;
+    if (seen_.empty() || seen_at_ != potential_.book().version) {
+        seen_.assign(seen_max, {});
+        seen_at_ = potential_.book().version;
     }
-    const std::int64_t lost = (before_.worth - slot_worth(after)) * levels_.turnover;
+    const std::uint32_t config = node.config->id;
+    seen_node& seen = seen_[config % seen_max];
+    const bool is_seen = config != not_interned && seen.config == config && seen.cpu_left == node.cpu_left &&
+                         seen.cpu_capacity == node.cpu_capacity;
+    if (!is_seen) {
+        seen = {.config = config,
+                .cpu_left = node.cpu_left,
+                .cpu_capacity = node.cpu_capacity,
+                .potential = potential_.potential(node),
+                .slots = slot_worth(node)};
+    }
+    return seen;
+}
+
+double bid_price::node_score(const request_view& request, const node_view& before, const node_view& after) {
+    const seen_node& from = look_at(before);
+    const double gain = potential_.gain_from(from.potential, request, after);
+    if (priced_.empty()) return gain;
+    const std::int64_t lost = (from.slots - slot_worth(after)) * levels_.turnover;
     return gain - static_cast<double>(lost) / units_per_gpu;
 }
 
@@ -269,7 +283,7 @@ void bid_price::leave_trial(bool keep) {
 void bid_price::forget_ids() {
     potential_.forget_ids();
     slots_.forget_ids();
-    before_ = {};
+    seen_.clear();
 }
 
 std::shared_ptr<const learned_prices> bid_price::learned() const {

@@ -110,7 +110,7 @@ void price_descent::step(std::int64_t steps) {
     if (groups_.empty()) return;
     constexpr double first_step = 50.0; ///< milli-GPU for all devices too much of a part
     constexpr double steps_to_half = 50.0;
-    constexpr std::int64_t steps_max = 100; ///< beyond that steps stay as short, so that demand may change
+    constexpr std::int64_t steps_max = 400; ///< beyond that steps stay as short, so that demand may change
     std::vector<double> excess;
     for (std::int64_t i = 0; i < steps; ++i) {
         steps_ = std::min(steps_ + 1, steps_max);

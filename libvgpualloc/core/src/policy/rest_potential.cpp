@@ -104,7 +104,6 @@ rest_potential::rest_sums rest_potential::sums_of(const device_config& config) {
     return sums_[config.id];
 }
 
-/// In points.
 std::int64_t rest_potential::potential(const node_view& node) {
     const rest_sums sum = sums_of(*node.config);
     const std::int64_t uncapped = points_per_millionth * sum.premium + sum.squares * points_per_millionth / 5;
@@ -137,7 +136,11 @@ std::int64_t rest_potential::tie(const node_view& node) const noexcept {
 }
 
 double rest_potential::gain(const request_view& request, const node_view& before, const node_view& after) {
-    const auto gained = static_cast<double>(potential(after) - potential(before));
+    return gain_from(potential(before), request, after);
+}
+
+double rest_potential::gain_from(std::int64_t potential_before, const request_view& request, const node_view& after) {
+    const auto gained = static_cast<double>(potential(after) - potential_before);
     const double behind = request.devices > 0 ? static_cast<double>(tie(after)) / ties_per_point : 0.0;
     return (gained - behind) / points_per_gpu;
 }

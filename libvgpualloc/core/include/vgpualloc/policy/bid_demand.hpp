@@ -22,13 +22,15 @@ struct bid_options {
     double window_per_device = 1.0 / 3; ///< W is at least this times the devices of the cluster
     std::int64_t relearn_every = 500;   ///< arrivals from one list of classes to the next; before these 1, 2, 4, 8, …
     std::int64_t devices_per_relearn = 16; ///< devices for each arrival more between two lists, in large clusters
-    std::int64_t descent_steps = 64;       ///< of the prices of rests, with every list of classes
-    double smoothing = 0.01;               ///< of the number of running pods, per arrival
-    std::size_t tallies_max = 256;         ///< kinds of requests that are counted; the least asked for go
-    std::size_t classes_max = 64;          ///< that have prices: those most asked for
-    double stock_time = 0.125;             ///< T: the part of a mean lifetime whose arrivals the slots should cover
-    double turnover_full = 0.75;           ///< releases per booking at which the cluster counts as turning over
-    std::int64_t devices_per_pricing = 32; ///< devices for each arrival more between two looks at the prices
+    std::int64_t early_lists_from = 512; ///< no list but the first is made before this part of the arrivals between two
+    std::int64_t descent_steps = 512;    ///< of the prices of rests, with every list of classes, where nobody leaves
+    std::int64_t descent_steps_turning = 64; ///< the same at full turnover
+    double smoothing = 0.01;                 ///< of the number of running pods, per arrival
+    std::size_t tallies_max = 256;           ///< kinds of requests that are counted; the least asked for go
+    std::size_t classes_max = 64;            ///< that have prices: those most asked for
+    double stock_time = 0.125;               ///< T: the part of a mean lifetime whose arrivals the slots should cover
+    double turnover_full = 0.75;             ///< releases per booking at which the cluster counts as turning over
+    std::int64_t devices_per_pricing = 32;   ///< devices for each arrival more between two looks at the prices
 };
 
 /// The classes in use, in a fixed order.

@@ -86,6 +86,15 @@ private:
         bool operator==(const price_levels&) const = default;
     };
 
+    /// A node before a placement, and what it is worth then: all ways of placing all pods on it share that.
+    struct seen_node {
+        std::uint32_t config = not_interned;
+        milli_cpu cpu_left;
+        milli_cpu cpu_capacity;
+        std::int64_t potential = 0; ///< rest_potential::potential()
+        std::int64_t slots = 0;     ///< slot_worth()
+    };
+
     void take_classes();
     void reprice(const ledger& book);
     void list_priced();
@@ -94,6 +103,7 @@ private:
     [[nodiscard]] std::int64_t slot_units_of(const priced_class& priced, std::int32_t offered,
                                              const node_view& node) const;
     [[nodiscard]] std::int64_t slot_worth(const node_view& node);
+    [[nodiscard]] const seen_node& look_at(const node_view& node);
 
     bid_demand demand_;
     slot_stock slots_;
@@ -109,13 +119,8 @@ private:
     const ledger* book_ = nullptr;        ///< which one is followed; compared, never read
     std::uint64_t epoch_ = 0;
 
-    struct seen_node {
-        std::uint32_t config = not_interned;
-        milli_cpu cpu_left;
-        milli_cpu cpu_capacity;
-        std::int64_t worth = 0;
-    };
-    seen_node before_; ///< the last one: the ways of placing a pod on a node share it
+    std::vector<seen_node> seen_{}; ///< the last ones, by configuration id; empty: none since prices changed
+    std::uint64_t seen_at_ = 0;     ///< the version of the prices of rests, at which they were
 };
 
 } // namespace vgpualloc::policies

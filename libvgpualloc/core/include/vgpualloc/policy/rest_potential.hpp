@@ -31,6 +31,10 @@ public:
 
     /// What the potential of the node gains, in GPUs; less the order among equals for a request with devices.
     [[nodiscard]] double gain(const request_view& request, const node_view& before, const node_view& after);
+    /// What a node is worth, in points, a hundred for a millionth of a GPU.
+    [[nodiscard]] std::int64_t potential(const node_view& node);
+    /// gain() from a node whose potential is known.
+    [[nodiscard]] double gain_from(std::int64_t potential_before, const request_view& request, const node_view& after);
     /// What a node is worth, in GPUs.
     [[nodiscard]] double worth(const node_view& node);
 
@@ -60,7 +64,6 @@ private:
     [[nodiscard]] rest_sums worth_of(const device_view& device);
     [[nodiscard]] rest_sums sum_of(const device_config& config);
     [[nodiscard]] rest_sums sums_of(const device_config& config);
-    [[nodiscard]] std::int64_t potential(const node_view& node);
     [[nodiscard]] std::int64_t tie(const node_view& node) const noexcept;
 
     std::shared_ptr<const price_book> book_;
