@@ -1,6 +1,7 @@
 #include "vgpualloc/packing/device_packing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 #include <set>
@@ -105,46 +106,69 @@ std::vector<knapsack_packing::dear_part> knapsack_packing::dear_parts(std::span<
     return result;
 }
 
-knapsack_packing::table knapsack_packing::fill(const std::vector<dear_part>& parts) const {
+/// Cell by cell, with the number of dimensions known to the compiler: most of the time of learned prices goes here.
+template <std::size_t Dimensions>
+void knapsack_packing::fill_cells(const std::vector<dear_part>& parts, table& into) const {
     struct candidate {
         std::size_t offset;
         double worth;
-        const std::int64_t* need;
+        std::array<std::int64_t, Dimensions> need;
     };
     std::vector<candidate> candidates;
     candidates.reserve(parts.size());
     for (const dear_part& part : parts) {
-        candidates.push_back({.offset = part.size->offset, .worth = part.worth, .need = part.size->need.data()});
+        candidate& added =
+            candidates.emplace_back(candidate{.offset = part.size->offset, .worth = part.worth, .need = {}});
+        std::ranges::copy(part.size->need, added.need.begin());
     }
-    table result{.worth = std::vector<double>(cells_), .taken = std::vector<std::int32_t>(cells_, left_idle)};
-    const std::size_t dimensions = capacity_.size();
-    amounts rest(dimensions);
+    std::array<std::int64_t, Dimensions> rest{};
     std::size_t fitting = 0; // candidates are sorted by what they take of the first dimension, which only grows
     for (std::size_t cell = 0; cell < cells_; ++cell) {
         double best_worth = 0.0;
         std::int32_t taken = left_idle;
-        for (std::size_t d = 0; d < dimensions; ++d) {
+        for (std::size_t d = 0; d < Dimensions; ++d) {
             if (rest[d] > 0)
-                best_worth = std::max(best_worth, result.worth[cell - static_cast<std::size_t>(strides_[d])]);
+                best_worth = std::max(best_worth, into.worth[cell - static_cast<std::size_t>(strides_[d])]);
         }
         while (fitting < candidates.size() && candidates[fitting].need[0] <= rest[0]) ++fitting;
         for (std::size_t i = 0; i < fitting; ++i) {
             const candidate& part = candidates[i];
             bool fits = true;
-            for (std::size_t d = 1; d < dimensions; ++d) fits = fits && part.need[d] <= rest[d];
+            for (std::size_t d = 1; d < Dimensions; ++d) fits = fits && part.need[d] <= rest[d];
             if (!fits) continue;
-            const double with = result.worth[cell - part.offset] + part.worth;
+            const double with = into.worth[cell - part.offset] + part.worth;
             if (with > best_worth) {
                 best_worth = with;
                 taken = static_cast<std::int32_t>(i);
             }
         }
-        result.worth[cell] = best_worth;
-        result.taken[cell] = taken;
-        for (std::size_t d = dimensions; d-- > 0;) {
+        into.worth[cell] = best_worth;
+        into.taken[cell] = taken;
+        for (std::size_t d = Dimensions; d-- > 0;) {
             if (++rest[d] <= capacity_[d]) break;
             rest[d] = 0;
         }
+    }
+}
+
+knapsack_packing::table knapsack_packing::fill(const std::vector<dear_part>& parts) const {
+    table result{.worth = std::vector<double>(cells_), .taken = std::vector<std::int32_t>(cells_, left_idle)};
+    static_assert(dimensions_max == 4);
+    switch (capacity_.size()) {
+    case 1:
+        fill_cells<1>(parts, result);
+        break;
+    case 2:
+        fill_cells<2>(parts, result);
+        break;
+    case 3:
+        fill_cells<3>(parts, result);
+        break;
+    case 4:
+        fill_cells<4>(parts, result);
+        break;
+    default: // of no parts
+        break;
     }
     return result;
 }

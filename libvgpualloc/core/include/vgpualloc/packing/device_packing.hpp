@@ -91,6 +91,8 @@ private:
 
     [[nodiscard]] std::vector<dear_part> dear_parts(std::span<const double> worth) const;
     [[nodiscard]] table fill(const std::vector<dear_part>& parts) const;
+    template <std::size_t Dimensions>
+    void fill_cells(const std::vector<dear_part>& parts, table& into) const;
 
     amounts capacity_; ///< in steps
     amounts steps_;
