@@ -3,8 +3,9 @@
 
     python3 studies/regimes.py [--vgpusim PROGRAM] [--results FOLDER] [--jobs N] [--run [REGIME …]]
 
-Without --run the results of an earlier run in FOLDER are taken; with it, what is in FOLDER is not run again. REGIME is one or more of
-filling, mig and the names in REGIMES; without any, all are run. A table has what is there. openb's lists are looked for by vgpusim, in
+Without --run the results of an earlier run in FOLDER are taken; with it, what is in FOLDER is not run again. A table is written when all of
+its results are there; otherwise it is left as it is. REGIME is one or more of
+filling, mig and the names in REGIMES; without any, all are run. openb's lists are looked for by vgpusim, in
 $VGPUALLOC_TRACES or in the folder of `vgpusim fetch`.
 """
 
@@ -35,7 +36,7 @@ MIG = {**{f"mig-{mix}": (IN_MIXES, "61..70", ["--loads", "1.0", "--arrivals", 12
        "mig-arrival-only": ([*IN_MIXES, "mcc", "best_fit", "fgd"], "51..60", []),
        "mig-ten-gpus": (["ssp", OURS], "51..60", ["--arrivals", 60_000])}
 WARM_UP_S = 3 * MEAN_DURATION_S
-CPU_OF_NODE = 96_000  # milli-CPU: no pod asks for more
+CPU_OF_NODE = 96_000  # milli-CPU of the nodes with 8 GPUs: pods ask for no more
 
 
 # How a class of the model changes.
@@ -84,7 +85,8 @@ class study:
         """All policies with one list, lost and waiting: a file of results."""
         path = self.results / f"{name}-{seed}.json"
         values = loaded(path)
-        if values.keys() >= {f"{policy} {discipline}" for policy in POLICIES for discipline in DISCIPLINES}:
+        missing = [(policy, discipline) for policy in POLICIES for discipline in DISCIPLINES if f"{policy} {discipline}" not in values]
+        if not missing:
             return
         folder = self.results / f"scratch-{path.stem}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -97,13 +99,12 @@ class study:
                   "--out", folder / "list")
         pods = inputs.read(folder / "list" / "pods.csv")
         gpus = sum(int(node["gpu"]) for node in inputs.read(folder / "list" / "nodes.csv"))
-        for policy in POLICIES:
-            for discipline in DISCIPLINES:
-                self.call("run", "--nodes", folder / "list" / "nodes.csv", "--pods", folder / "list" / "pods.csv", "--departures",
-                          "--policy", policy, "--discipline", discipline, "--sample-interval-s", 3600, "--out", folder / "out")
-                rows = inputs.read(folder / "out" / "pods.csv")
-                values[f"{policy} {discipline}"] = measured(pods, rows, gpus, discipline, WARM_UP_S)
-        path.write_text(json.dumps(values, indent=1) + "\n")
+        for policy, discipline in missing:
+            self.call("run", "--nodes", folder / "list" / "nodes.csv", "--pods", folder / "list" / "pods.csv", "--departures",
+                      "--policy", policy, "--discipline", discipline, "--sample-interval-s", 3600, "--out", folder / "out")
+            rows = inputs.read(folder / "out" / "pods.csv")
+            values[f"{policy} {discipline}"] = measured(pods, rows, gpus, discipline, WARM_UP_S)
+            path.write_text(json.dumps(values, indent=1) + "\n")
         shutil.rmtree(folder)
 
     def fill(self, name, seed):
@@ -140,7 +141,7 @@ def named(policy):
 
 def filling_table(results):
     values = {name: [loaded(results / f"filling-{name}-{seed}.json") for seed in FILLING_SEEDS] for name in LISTS}
-    if not all(of_seed for of_list in values.values() for of_seed in of_list):
+    if not all(of_seed.keys() >= FILLING.keys() for of_list in values.values() for of_seed in of_list):
         return None
     rows = []
     for policy in FILLING:
@@ -159,9 +160,9 @@ def filling_table(results):
 def regimes_table(results):
     rows = []
     for name, wanted in REGIMES.items():
-        by_seed = [values for seed in wanted.seeds if (values := loaded(results / f"{name}-{seed}.json"))]
-        if len(by_seed) < 2:
-            continue
+        by_seed = [loaded(results / f"{name}-{seed}.json") for seed in wanted.seeds]
+        if any(len(values) < len(POLICIES) * len(DISCIPLINES) for values in by_seed):
+            return None
         of = {(policy, measure): [values[f"{policy} {discipline}"][measure] for values in by_seed]
               for policy in POLICIES for discipline, measures in (("try_once", ("accepted", "accepted_gpus")), ("fifo", ("wait_s",)))
               for measure in measures}
@@ -173,7 +174,7 @@ def regimes_table(results):
                          "" if policy == OURS else against("accepted_gpus", 2, 1), f"{statistics.fmean(eight):.0f}",
                          f"{statistics.fmean(of[policy, 'wait_s']):.0f}", "" if policy == OURS else against("wait_s", 0, -1)])
     return table(["model, load", "policy", "pods accepted, %", "GPUs accepted, %", "`bid_price` against it, points of GPUs",
-                  "pods of 8 GPUs accepted, %", "mean wait, s", "`bid_price` against it, s"], rows) if rows else None
+                  "pods of 8 GPUs accepted, %", "mean wait, s", "`bid_price` against it, s"], rows)
 
 
 def cells(results, name):
@@ -206,7 +207,7 @@ def mean_of_mixes(of_mixes, policy):
 def mig_table(results):
     of_mixes, vendor = [of for mix in MIXES for of in cells(results, f"mig-{mix}")], cells(results, "mig-mixed-vendor")
     filled = cells(results, "mig-arrival-only")
-    if not (of_mixes and vendor and filled):
+    if not (len(of_mixes) == len(filled) == len(MIXES) and vendor):
         return None
     rows = []
     for policy in MIG["mig-arrival-only"][0]:
@@ -222,7 +223,7 @@ def mig_table(results):
 
 def ten_gpus_table(results):
     of_mixes = cells(results, "mig-ten-gpus")
-    if not of_mixes:
+    if len(of_mixes) != len(MIXES):
         return None
     rows = [[named(policy), *(pods_and_memory(of, policy) for of in of_mixes), mean_of_mixes(of_mixes, policy)]
             for policy in MIG["mig-ten-gpus"][0]]

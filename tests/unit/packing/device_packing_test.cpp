@@ -70,7 +70,7 @@ TEST(device_packing, memory_compute_and_slots_at_once) {
 TEST(device_packing, is_the_dearest_of_all_multisets) {
     rng stream{20260101};
     for (int round = 0; round < 60; ++round) {
-        const auto dimensions = 1 + stream.below(3);
+        const auto dimensions = 1 + stream.below(4);
         knapsack_packing::amounts capacity;
         for (std::uint64_t d = 0; d < dimensions; ++d) capacity.push_back(static_cast<std::int64_t>(stream.below(9)));
         std::vector<knapsack_packing::amounts> needs;
@@ -87,6 +87,26 @@ TEST(device_packing, is_the_dearest_of_all_multisets) {
         EXPECT_DOUBLE_EQ(best.worth, worth_of(best.parts, worth));
         EXPECT_DOUBLE_EQ(best.worth, dearest_of_all(packing, worth, 9));
         EXPECT_DOUBLE_EQ(best.worth, packing.worth_of_rests(worth).back());
+    }
+}
+
+TEST(device_packing, a_rest_is_worth_what_a_device_of_its_size_is) {
+    rng stream{20261129};
+    for (int round = 0; round < 40; ++round) {
+        std::vector<knapsack_packing::amounts> needs{{1, 0}, {0, 1}}; // so that every step is one unit
+        std::vector<double> worth{1.0, 0.0};
+        for (int part = 0; part < 5; ++part) {
+            const auto first = static_cast<std::int64_t>(1 + stream.below(4));
+            needs.push_back({first, static_cast<std::int64_t>(stream.below(4))});
+            worth.push_back(static_cast<double>(stream.below(12))); // many are as much as a smaller part
+        }
+        const std::vector<double> rests = knapsack_packing::make({7, 5}, needs).value().worth_of_rests(worth);
+        for (std::int64_t first = 0; first <= 7; ++first) {
+            for (std::int64_t second = 0; second <= 5; ++second) {
+                const auto alone = knapsack_packing::make({first, second}, needs).value();
+                EXPECT_DOUBLE_EQ(rests[static_cast<std::size_t>(first * 6 + second)], alone.best(worth).worth);
+            }
+        }
     }
 }
 

@@ -124,6 +124,28 @@ TEST(bid_demand, early_lists_do_not_come_before_a_part_of_the_arrivals_between_t
     EXPECT_EQ(lists, (std::vector<int>{1, 16, 32, 64, 100}));
 }
 
+TEST(bid_demand, a_cluster_that_turns_over_takes_fewer_steps) {
+    const auto prices_at = [](int releases, std::int64_t steps, std::int64_t steps_turning) {
+        const ledger book{cluster_of({8})};
+        bid_demand demand{true, {.descent_steps = steps, .descent_steps_turning = steps_turning}};
+        const booking entry = book_on(0, node_index{0U}, {share_of_device(0, slice{.memory = mib{500}, .cores = {}})});
+        const auto tell = [&](ledger_event_kind kind) {
+            demand.observe({.kind = kind, .entry = &entry, .where = node_index{0U}, .book = &book});
+        };
+        for (int i = 0; i < 4; ++i) {
+            tell(ledger_event_kind::reserve);
+            tell(ledger_event_kind::commit);
+        }
+        for (int i = 0; i < releases; ++i) tell(ledger_event_kind::release);
+        for (int i = 0; i < 4; ++i) demand.note_arrival(pod_of(i % 2 == 0 ? 600 : 500, 1, 1000), book);
+        return demand.classes()->prices;
+    };
+    EXPECT_EQ(prices_at(0, 90, 10), prices_at(0, 90, 50)) << "nobody has left";
+    EXPECT_EQ(prices_at(4, 90, 10), prices_at(4, 50, 10)) << "full turnover";
+    EXPECT_NE(prices_at(4, 90, 10), prices_at(0, 90, 10));
+    EXPECT_NE(prices_at(1, 90, 10), prices_at(4, 90, 10)) << "a third of it";
+}
+
 TEST(bid_demand, turns_over_by_releases_per_booking) {
     played here{cluster_of({8, 8})};
     bid_demand demand{false};

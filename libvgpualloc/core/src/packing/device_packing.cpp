@@ -88,7 +88,8 @@ expected<knapsack_packing> knapsack_packing::make(const amounts& capacity, const
     return result;
 }
 
-/// Of every size the dearest part, but for those of which a smaller one is worth as much: they are in no best pattern.
+/// Of every size the dearest part, but for those of which a smaller one is worth as much: a best pattern does without
+/// them.
 std::vector<knapsack_packing::dear_part> knapsack_packing::dear_parts(std::span<const double> worth) const {
     VGA_ASSERT(worth.size() == parts_, "every part has a worth");
     std::vector<dear_part> result;
