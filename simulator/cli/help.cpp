@@ -58,6 +58,9 @@ A setting may come from the scenario, from --set and from a flag; a flag wins ov
     command_examples{"plan", R"(
   vgpusim plan snapshot.json --pod team/train --moves 3
   vgpusim plan snapshot.json --consolidate nodes --moves 50 --downtime-s 600)"},
+    command_examples{"show", R"(
+  vgpusim show scenarios/clusters/atlas.json
+  kubectl get nodes,pods,resourcequotas -A -o json | vgpusim show -)"},
     command_examples{"whatif", R"(
   vgpusim whatif snapshot.json --policy binpack --drain gpu-node-3
   vgpusim whatif snapshot.json --add-pods job.yaml --find-nodes gpu-node-1)"},

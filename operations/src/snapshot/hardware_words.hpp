@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "vgpualloc/kube/snapshot.hpp"
+#include "vgpuops/core_names.hpp"
 #include "vgpuops/snapshot/pseudonyms.hpp"
 
 namespace vgpuops::snapshots {

@@ -186,14 +186,6 @@ namespace {
 constexpr std::int64_t replicas_max = 1'000'000'000;
 constexpr std::int64_t priority_max = 2'147'483'647; // a field of 32 bits
 
-/// The kind of the object that makes a pod, and of which there is one.
-std::string controller_of(const object_cursor& metadata) {
-    for (const object_cursor& owner : metadata.at("ownerReferences").items()) {
-        if (owner.at("controller").truth(false)) return owner.at("kind").text();
-    }
-    return {};
-}
-
 /// A kind that makes pods, where its template is, and the field that says how many.
 struct pod_maker {
     std::string_view kind;
@@ -256,6 +248,8 @@ public:
             result.data = cursor(object, result).at("data").texts();
         } else if (result.kind == "DeviceClass") {
             result.extended_resource = spec.at("extendedResourceName").text();
+        } else if (result.kind == "ResourceQuota") {
+            read_quota(cursor(object, result), result);
         } else if (result.kind == "PodGroup") {
             result.min_available = spec.at("minMember").integer(0, replicas_max, 0);
         } else if (result.kind == "PriorityClass") {
@@ -319,7 +313,7 @@ private:
         target.pod->labels = metadata.at("labels").texts();
         target.pod->annotations = metadata.at("annotations").texts();
         target.created = metadata.at("creationTimestamp").text();
-        target.controller = controller_of(metadata);
+        read_controller(metadata, target);
         target.phase = cursor(object, target).at("status").at("phase").text();
         target.pod->initialized = target.phase == "Running";
         read_pod_spec(cursor(object, target).at("spec"), target);
@@ -404,7 +398,8 @@ bool manifest::says_the_same_as(const manifest& other) const {
                         object.min_available, object.pod, object.node, object.data, object.cpu, object.memory,
                         object.host, object.rules, object.rules_ignored, object.gates, object.scheduler_name,
                         object.node_name, object.priority, object.priority_class, object.created, object.controller,
-                        object.terminating, object.phase, object.extended_resource);
+                        object.controller_name, object.terminating, object.phase, object.extended_resource,
+                        object.quota_hard, object.quota_used);
     };
     const auto same_problem = [](const error& one, const error& another) {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);
@@ -433,7 +428,7 @@ bool is_unread_member(std::span<const std::string> path, std::string_view key) {
     while (!path.empty() && path.front() == "items") path = path.subspan(1); // of a list
     if (path.size() == 1 && path[0] == "metadata") return key == "managedFields";
     if (path.empty() || path[0] != "status") return false;
-    if (path.size() == 1) return !one_of(key, {"allocatable", "capacity", "conditions", "phase"});
+    if (path.size() == 1) return !one_of(key, {"allocatable", "capacity", "conditions", "hard", "phase", "used"});
     return path.size() == 2 && path[1] == "conditions" && !one_of(key, {"status", "type"});
 }
 

@@ -96,6 +96,10 @@ private:
 /// specification.
 void read_pod_spec(const object_cursor& spec, manifest& target);
 void read_node_status(const object_cursor& status, manifest& target);
+/// Kind and name of the object that makes a pod, and of which there is one.
+void read_controller(const object_cursor& metadata, manifest& target);
+/// What a quota allows is in its status as it is enforced, and before that in its spec.
+void read_quota(const object_cursor& object, manifest& target);
 
 /// A container with its amounts of extended resources, checked as the API server does (pkg/apis/core/validation):
 /// amounts are of resources that there are, requests are not above limits, and those of extended resources are equal.

@@ -189,4 +189,20 @@ void read_node_status(const object_cursor& status, manifest& target) {
     target.memory = bytes{has.memory_bytes};
 }
 
+void read_controller(const object_cursor& metadata, manifest& target) {
+    for (const object_cursor& owner : metadata.at("ownerReferences").items()) {
+        if (!owner.at("controller").truth(false)) continue;
+        target.controller = owner.at("kind").text();
+        target.controller_name = owner.at("name").text();
+        return;
+    }
+}
+
+void read_quota(const object_cursor& object, manifest& target) {
+    target.quota_hard = object.at("spec").at("hard").scalars();
+    const auto status = object.at("status");
+    if (status.at("hard").present()) target.quota_hard = status.at("hard").scalars();
+    target.quota_used = status.at("used").scalars();
+}
+
 } // namespace vgpualloc::kube

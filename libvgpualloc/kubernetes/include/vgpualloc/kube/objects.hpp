@@ -35,6 +35,9 @@ struct manifest {
     kubernetes::text_map data; ///< of a ConfigMap
     /// Of a DeviceClass: spec.extendedResourceName, for which DRA gives its devices.
     std::string extended_resource;
+    /// Of a ResourceQuota: what it allows and what of it is used, as written, by resource ("requests.nvidia.com/gpu").
+    kubernetes::text_map quota_hard{};
+    kubernetes::text_map quota_used{};
     milli_cpu cpu; ///< one pod's request, rounded up (init containers as Kubernetes counts them), or what a
     bytes memory;  ///< node has allocatable, rounded down
     std::string scheduler_name;
@@ -49,6 +52,7 @@ struct manifest {
     std::string priority_class;  ///< of a pod: spec.priorityClassName
     std::string created;         ///< of a pod: metadata.creationTimestamp, as written; these sort by time
     std::string controller;      ///< of a pod: kind of the object that makes it ("DaemonSet"); empty: nobody said
+    std::string controller_name; ///< of a pod: the name of that object
     bool terminating = false;    ///< it is being deleted
     std::string phase;           ///< of a pod
     std::vector<error> problems; ///< what of it could not be read; the rest was

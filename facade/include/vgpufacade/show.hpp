@@ -1,0 +1,24 @@
+// A cluster at one moment: what is used, free and out of service, who uses it and who waits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vgpufacade/core_names.hpp"
+#include "vgpuformats/input_source.hpp"
+#include "vgpuops/show/overview.hpp"
+#include "vgpusim/workload/cluster_files.hpp"
+
+namespace vgpufacade {
+
+/// Names of inputs are those of a source.
+struct show_question {
+    std::vector<std::string> cluster; ///< inputs with the objects
+    vgpusim::dialect_files dialects{};
+};
+
+/// Errors: those of the inputs; missing where they have no node; those of vgpuops::show::overview_of(); stopped.
+[[nodiscard]] expected<vgpuops::show::overview>
+show(const show_question& question, const vgpuformats::input_source& source, const stop_signal& stop = {});
+
+} // namespace vgpufacade

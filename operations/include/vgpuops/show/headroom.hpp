@@ -1,0 +1,47 @@
+// How many more pods of one request a cluster takes, and whether it would take one if nothing else ran.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/kube/snapshot.hpp"
+#include "vgpualloc/policy/parse.hpp"
+#include "vgpuops/core_names.hpp"
+
+namespace vgpuops::show {
+
+/// Fills nodes with pods of one request by `best_fit`, as `whatif --add-pods --policy best_fit` places them. Pods that
+/// wait take nothing. The ledger of the snapshot, which outlives it, is as before after each call.
+class headroom {
+public:
+    explicit headroom(kube::snapshot& state);
+
+    /// How many more pods of a request that asks for devices are placed until no node takes one. Nodes that have the
+    /// same devices in the same state and as much left of the host are filled once. Where a pod asks for one device,
+    /// and it is of no consequence where its part lies, devices are counted one by one.
+    [[nodiscard]] std::int64_t more_of(const vgpualloc::pod_request& request, const stop_signal& stop = {});
+
+    /// For each of the requests, whether some node would take it if all other pods were gone.
+    [[nodiscard]] std::vector<bool> fit_alone(const std::vector<const vgpualloc::pod_request*>& requests,
+                                              const stop_signal& stop = {});
+
+private:
+    [[nodiscard]] std::int64_t more_on(node_index where, const vgpualloc::pod_request& request,
+                                       vgpualloc::request_id interned);
+
+    /// The same for a pod that asks for one device; none if some device of the node has places for its parts.
+    [[nodiscard]] std::optional<std::int64_t> more_singles_on(node_index where,
+                                                              const vgpualloc::pod_request& request) const;
+
+    kube::snapshot* state_;
+    vgpualloc::owned_policies policies_;
+    vgpualloc::allocator decider_;
+    std::vector<std::uint32_t>
+        alike_; ///< by node: the same number for nodes that differ in nothing but their host rules
+};
+
+} // namespace vgpuops::show

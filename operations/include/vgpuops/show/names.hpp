@@ -1,0 +1,47 @@
+// What nodes, devices and requests are called in tables: pools, kinds, shapes.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpualloc/kube/snapshot.hpp"
+#include "vgpuops/core_names.hpp"
+
+namespace vgpuops::show {
+
+/// A model without the words of its vendor and of how the board is built: "NVIDIA-A100-SXM4-80GB" is "A100-80GB",
+/// "Tesla-T4-SHARED" is "T4".
+[[nodiscard]] std::string short_model(std::string_view model);
+
+/// Names of models in one cluster: short where no other model of the cluster is shortened to the same, else in full.
+class model_names {
+public:
+    void add(const std::string& model) { models_[short_model(model)].insert(model); }
+    [[nodiscard]] std::string name_of(const std::string& model) const;
+
+private:
+    std::map<std::string, std::set<std::string>> models_; ///< by short name
+};
+
+/// Of a node, the value of the first of these labels that it has: of GKE, EKS, AKS and Karpenter, and `pool`; empty:
+/// it has none.
+[[nodiscard]] std::string pool_of(const vgpualloc::node& node);
+
+/// How a device is shared: "whole", "hami-core", "mig all-balanced", "time-slicing x4". A layout is what the operator
+/// calls it (label nvidia.com/mig.config), else the instances that a GPU is cut into, if that is said.
+[[nodiscard]] std::string sharing_name(const vgpualloc::node& node, const kube::snapshot_device& device);
+
+/// What a pod asks for and by which rules, as one line of a table has it: "4 gpu, 48 cpu",
+/// "32768 MiB, 60 cores, L40S, 4 cpu", "1 gpu, 2 cpu, pool=dev".
+[[nodiscard]] std::string shape_name(const kube::snapshot_pod& pod);
+
+/// The rules of a shape: node selector, required affinity, tolerations but for those that Kubernetes itself adds.
+[[nodiscard]] std::vector<std::string> shape_rules(const vgpualloc::pod_request& request);
+
+/// Host memory, where it is what tells two shapes apart: "192 GiB", "500 MiB".
+[[nodiscard]] std::string host_memory_words(vgpualloc::bytes memory);
+
+} // namespace vgpuops::show

@@ -1,0 +1,176 @@
+// Names of tables.
+#include "vgpuops/show/names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+namespace vgpuops::show {
+
+namespace {
+
+std::string upper(std::string_view text) {
+    std::string result{text};
+    for (char& c : result) {
+        if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    }
+    return result;
+}
+
+/// Words of a model that say who made the board, how it is connected, or that it is shared.
+bool is_noise(std::string_view word) {
+    constexpr std::array<std::string_view, 6> words{"NVIDIA", "TESLA", "SHARED", "PCIE", "SXM", "HBM"};
+    const std::string written = upper(word);
+    std::string_view stem = written;
+    if (stem.starts_with("SXM") || stem.starts_with("HBM")) { // with a number behind it: SXM4, HBM3
+        while (!stem.empty() && stem.back() >= '0' && stem.back() <= '9') stem.remove_suffix(1);
+    }
+    return std::ranges::find(words, stem) != words.end();
+}
+
+/// Requests that differ in nothing, and how many devices they are for.
+struct counted_devices {
+    const vgpualloc::device_request* request = nullptr;
+    std::int64_t devices = 0;
+};
+
+std::vector<counted_devices> alike(const vgpualloc::pod_request& request) {
+    std::vector<counted_devices> result;
+    for (const vgpualloc::device_request& container : request.containers) {
+        if (container.count == 0) continue;
+        const auto known =
+            std::ranges::find_if(result, [&](const counted_devices& other) { return *other.request == container; });
+        if (known == result.end()) {
+            result.push_back({.request = &container, .devices = container.count});
+        } else {
+            known->devices += container.count;
+        }
+    }
+    return result;
+}
+
+/// "gpu", "npu", "mig-3g.40gb": what is counted where no amount is asked for.
+std::string unit_word(const vgpualloc::device_request& request) {
+    if (!request.profile.empty()) return "mig-" + request.profile;
+    const std::string family = upper(request.family);
+    return family.find("ASCEND") != std::string::npos || family.find("310P") != std::string::npos ? "npu" : "gpu";
+}
+
+void add_device_words(const counted_devices& entry, std::vector<std::string>& words) {
+    const vgpualloc::device_request& request = *entry.request;
+    const bool has_memory = request.memory > vgpualloc::mib{0} || request.memory_percent;
+    const std::string times = entry.devices > 1 ? fmt::format("{} x ", entry.devices) : "";
+    if (request.memory_percent) {
+        words.push_back(fmt::format("{}{} % memory", times, *request.memory_percent));
+    } else if (has_memory) {
+        words.push_back(fmt::format("{}{} MiB", times, request.memory.count()));
+    } else {
+        words.push_back(fmt::format("{} {}", entry.devices, unit_word(request)));
+    }
+    const bool is_whole = !has_memory && request.cores == vgpualloc::whole_compute;
+    if (request.cores > vgpualloc::core_percent{0} && !is_whole) {
+        words.push_back(fmt::format("{} cores", request.cores.count()));
+    }
+    for (const auto* const names : {&request.models, &request.types_allowed}) {
+        if (names->empty()) continue;
+        std::string either;
+        for (const std::string& name : *names) either += (either.empty() ? "" : "|") + short_model(name);
+        words.push_back(either);
+    }
+    for (const std::string& name : request.types_denied) words.push_back("not " + name);
+}
+
+/// 48000 is "48", 500 is "0.5".
+std::string cpu_number(std::int64_t milli) {
+    std::string digits = fmt::format("{}.{:03}", milli / 1000, milli % 1000);
+    while (digits.ends_with('0')) digits.pop_back();
+    if (digits.ends_with('.')) digits.pop_back();
+    return digits;
+}
+
+} // namespace
+
+std::string short_model(std::string_view model) {
+    std::string result;
+    while (!model.empty()) {
+        const std::size_t end = std::min(model.find_first_of(" -_"), model.size());
+        const std::string_view word = model.substr(0, end);
+        if (!word.empty() && !is_noise(word)) result += (result.empty() ? "" : "-") + std::string{word};
+        model.remove_prefix(std::min(end + 1, model.size()));
+    }
+    return result;
+}
+
+std::string model_names::name_of(const std::string& model) const {
+    const std::string name = short_model(model);
+    const auto entry = models_.find(name);
+    const bool is_alone = entry == models_.end() || entry->second.size() == 1;
+    if (name.empty()) return model.empty() ? "unknown" : model;
+    return is_alone ? name : model;
+}
+
+std::string pool_of(const vgpualloc::node& node) {
+    constexpr std::array<std::string_view, 6> keys{"cloud.google.com/gke-nodepool",  "eks.amazonaws.com/nodegroup",
+                                                   "kubernetes.azure.com/agentpool", "agentpool",
+                                                   "karpenter.sh/nodepool",          "pool"};
+    for (const std::string_view key : keys) {
+        if (const std::string* const value = node.host.label(key)) return *value;
+    }
+    return {};
+}
+
+std::string sharing_name(const vgpualloc::node& node, const kube::snapshot_device& device) {
+    const vgpualloc::device_registration& registered = device.registered;
+    if (registered.mode == "exclusive") return "whole";
+    std::string name = registered.mode;
+    std::ranges::replace(name, '_', '-');
+    if (registered.mode == "time_slicing" || registered.mode == "mps") {
+        return fmt::format("{} x{}", name, registered.slots);
+    }
+    if (registered.mode != "mig") return name;
+    if (const std::string* const layout = node.host.label("nvidia.com/mig.config")) return name + " " + *layout;
+    if (registered.geometry.size() != 1) return name;
+    std::string instances;
+    for (const vgpualloc::mig_kind& cut : registered.geometry.front().kinds) {
+        instances += fmt::format("{}{}x{}", instances.empty() ? " " : "+", cut.count, cut.name);
+    }
+    return name + instances;
+}
+
+std::vector<std::string> shape_rules(const vgpualloc::pod_request& request) {
+    const vgpualloc::host_rules& rules = request.rules;
+    std::vector<std::string> words;
+    for (const auto& [key, value] : rules.node_selector) words.push_back(key + "=" + value);
+    if (rules.has_affinity) words.emplace_back("node affinity");
+    for (const vgpualloc::toleration& tolerated : rules.tolerations) {
+        if (tolerated.key.starts_with("node.kubernetes.io/")) continue; // Kubernetes adds these
+        if (tolerated.key.empty()) {
+            words.emplace_back("any taint");
+        } else {
+            words.push_back(tolerated.any_value ? tolerated.key : tolerated.key + "=" + tolerated.value);
+        }
+    }
+    return words;
+}
+
+std::string shape_name(const kube::snapshot_pod& pod) {
+    std::vector<std::string> words;
+    for (const counted_devices& entry : alike(pod.request)) add_device_words(entry, words);
+    if (pod.request.cpu > vgpualloc::milli_cpu{0}) words.push_back(cpu_number(pod.request.cpu.count()) + " cpu");
+    for (std::string& rule : shape_rules(pod.request)) words.push_back(std::move(rule));
+    std::string name;
+    for (const std::string& word : words) name += (name.empty() ? "" : ", ") + word;
+    return name;
+}
+
+std::string host_memory_words(vgpualloc::bytes memory) {
+    constexpr std::int64_t mib_per_gib = 1024;
+    const std::int64_t amount = vgpualloc::mib_up(memory);
+    return amount % mib_per_gib == 0 ? fmt::format("{} GiB", amount / mib_per_gib) : fmt::format("{} MiB", amount);
+}
+
+} // namespace vgpuops::show

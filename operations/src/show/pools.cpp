@@ -1,0 +1,121 @@
+// GPUs by pool and kind.
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "overview_parts.hpp"
+#include "vgpuops/show/names.hpp"
+
+namespace vgpuops::show {
+
+namespace {
+
+enum part : std::size_t { used, free_now, out };
+
+/// A row that is being filled, and its devices.
+struct growing_row {
+    pool_row row;
+    std::vector<device_place> devices;
+};
+
+/// Why nobody can have what is free of a device; empty: somebody can.
+std::string why_out(const vgpualloc::host_facts& host, vgpualloc::service_state service) {
+    if (!host.ready) return "not ready";
+    if (host.unschedulable) return "cordoned";
+    switch (service) {
+    case vgpualloc::service_state::in_service:
+        break;
+    case vgpualloc::service_state::draining:
+        return "draining";
+    case vgpualloc::service_state::failed:
+        return "unhealthy";
+    case vgpualloc::service_state::reconfiguring:
+        return "being cut";
+    }
+    return {};
+}
+
+class pool_counter {
+public:
+    explicit pool_counter(const kube::snapshot& state) : state_{&state} {
+        for (const auto& devices : state.devices) {
+            for (const kube::snapshot_device& device : devices) models_.add(device.registered.model);
+        }
+    }
+
+    void add_node(node_index where) {
+        const vgpualloc::node& node = state_->nodes().nodes[where.at()];
+        const std::string pool = pool_of(node);
+        for (std::size_t d = 0; d < node.devices.size(); ++d) {
+            const kube::snapshot_device& device = state_->device(where, device_index{d});
+            std::string kind = models_.name_of(device.registered.model) + " " + sharing_name(node, device);
+            growing_row& entry = rows_[{pool, kind}];
+            entry.row.pool = pool;
+            entry.row.kind = std::move(kind);
+            if (entry.row.nodes.empty() || entry.row.nodes.back() != node.name) entry.row.nodes.push_back(node.name);
+            add_device({where, device_index{d}}, entry);
+        }
+    }
+
+    [[nodiscard]] std::vector<pool_row> take() {
+        std::vector<pool_row> result;
+        for (auto& [key, entry] : rows_) {
+            entry.row.largest = largest_of(*state_, entry.devices);
+            std::ranges::sort(entry.row.nodes);
+            std::ranges::sort(entry.row.out_because);
+            result.push_back(std::move(entry.row));
+        }
+        std::ranges::stable_sort(result, {}, [](const pool_row& row) -> const auto& { return row.nodes.front(); });
+        return result;
+    }
+
+private:
+    void add_device(const device_place& place, growing_row& to) const {
+        const auto& [where, which] = place;
+        const vgpualloc::device_spec& spec = state_->nodes().spec_of(where, which);
+        const vgpualloc::device_state& now = state_->book->devices(where)[which.at()];
+        const std::int64_t used_milli = spec.mode->used(spec, now).count();
+        const vgpualloc::node& node = state_->nodes().nodes[where.at()];
+        const std::string because = why_out(node.host, state_->book->services(where)[which.at()]);
+        const std::int64_t idle = vgpualloc::whole_gpu.count() - used_milli;
+        ++to.row.gpus;
+        to.row.parts[part::used] += used_milli;
+        to.row.parts[because.empty() ? part::free_now : part::out] += idle;
+        to.row.memory_mib += spec.memory.count();
+        to.row.memory_used_mib += spec.mode->use(spec, now).memory.count();
+        to.devices.push_back(place);
+        if (because.empty() || idle == 0) return;
+        const std::pair reason{because, node.name};
+        if (to.row.out_because.empty() || to.row.out_because.back() != reason) to.row.out_because.push_back(reason);
+    }
+
+    const kube::snapshot* state_;
+    model_names models_;
+    std::map<std::pair<std::string, std::string>, growing_row> rows_; ///< by pool and kind
+};
+
+} // namespace
+
+void add_pools(const kube::snapshot& state, overview& to) {
+    pool_counter counter{state};
+    for (std::size_t n = 0; n < state.nodes().nodes.size(); ++n) {
+        ++to.nodes_all;
+        if (!state.nodes().nodes[n].devices.empty()) ++to.nodes;
+        counter.add_node(node_index{n});
+    }
+    to.rows = counter.take();
+    for (const pool_row& row : to.rows) {
+        to.gpus += row.gpus;
+        for (std::size_t i = 0; i < to.parts.size(); ++i) to.parts[i] += row.parts[i];
+    }
+    if (to.gpus > 0) return;
+    for (const auto& spoken : state.dialects) {
+        for (std::string& resource : spoken->resources()) to.looked_for.push_back(std::move(resource));
+    }
+    std::ranges::sort(to.looked_for);
+    const auto repeated = std::ranges::unique(to.looked_for);
+    to.looked_for.erase(repeated.begin(), repeated.end());
+}
+
+} // namespace vgpuops::show

@@ -1,0 +1,165 @@
+// Shapes: what of the idle capacity more pods of each could have.
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "overview_parts.hpp"
+#include "vgpualloc/model/host_rules.hpp"
+#include "vgpuops/show/headroom.hpp"
+#include "vgpuops/show/names.hpp"
+#include "vgpuops/show/pod_use.hpp"
+
+namespace vgpuops::show {
+
+namespace {
+
+/// Pods of one request.
+struct shape_pods {
+    const kube::snapshot_pod* first = nullptr;
+    std::int64_t run = 0;
+    std::int64_t wait = 0;
+};
+using pods_by_request = std::map<vgpualloc::pod_request, shape_pods>;
+
+pods_by_request pods_of(const kube::snapshot& state) {
+    pods_by_request result;
+    const auto entry_of = [&](const kube::snapshot_pod& pod) -> shape_pods* {
+        if (pod.failure || !asks_for_devices(pod)) return nullptr;
+        shape_pods& entry = result[pod.request];
+        if (entry.first == nullptr) entry.first = &pod;
+        return &entry;
+    };
+    for (const kube::bound_pod& runs : state.bound) {
+        if (shape_pods* const entry = entry_of(runs.pod)) ++entry->run;
+    }
+    for (const kube::snapshot_pod& waits : state.pending) {
+        if (shape_pods* const entry = entry_of(waits)) ++entry->wait;
+    }
+    return result;
+}
+
+/// The device resources that a pod names, its containers together.
+std::map<std::string, std::int64_t> resources_of(const kube::snapshot& state, const kube::snapshot_pod& pod) {
+    std::map<std::string, std::int64_t> result;
+    const auto is_read = [&](const std::string& resource) {
+        return std::ranges::any_of(state.dialects,
+                                   [&](const auto& spoken) { return spoken->reads_resource(resource); });
+    };
+    for (const vgpualloc::kubernetes::container& container : pod.object.containers) {
+        for (const auto* const amounts : {&container.requests, &container.limits}) {
+            for (const auto& [resource, amount] : *amounts) {
+                const bool is_counted = amounts == &container.limits && container.requests.contains(resource);
+                if (!is_counted && is_read(resource)) result[resource] += amount;
+            }
+        }
+    }
+    return result;
+}
+
+/// Shapes that would be called the same get their host memory, and then a number, into their names.
+void tell_apart(std::vector<shape_row>& rows) {
+    std::map<std::string, std::int64_t> times;
+    for (const shape_row& row : rows) ++times[row.name];
+    for (shape_row& row : rows) {
+        if (times[row.name] > 1)
+            row.name += ", " + host_memory_words(vgpualloc::to_bytes(vgpualloc::mib{row.memory_mib}));
+    }
+    times.clear();
+    for (shape_row& row : rows) {
+        if (const std::int64_t number = ++times[row.name]; number > 1) row.name += fmt::format(" #{}", number);
+    }
+}
+
+bool has_model_refusal(rejection_code code) {
+    return code == rejection_code::model_not_accepted || code == rejection_code::type_not_accepted ||
+           code == rejection_code::uuid_not_accepted;
+}
+
+} // namespace
+
+bool asks_for_devices(const kube::snapshot_pod& pod) {
+    const auto& containers = pod.request.containers;
+    return pod.failure.has_value() ||
+           std::ranges::any_of(containers, [](const auto& container) { return container.count > 0; });
+}
+
+wrong_kinds split_wrong_kind(const kube::snapshot& state, const vgpualloc::pod_request& request,
+                             std::int64_t wrong_milli) {
+    const vgpualloc::cluster& nodes = state.nodes();
+    std::vector<std::optional<bool>> other_model(nodes.kinds.size()); // by kind, whether its model is what excludes it
+    const auto excludes_model = [&](std::uint32_t kind) {
+        if (other_model[kind]) return *other_model[kind];
+        other_model[kind] = std::ranges::any_of(request.containers, [&](const auto& container) {
+            return container.count > 0 && has_model_refusal(vgpualloc::why_never(nodes.kinds[kind], container));
+        });
+        return *other_model[kind];
+    };
+    vgpualloc::host_rules rules = request.rules;
+    rules.resources.clear(); // that a node does not offer what the pod names is its layout, and no rule of the pod's
+    wrong_kinds result;
+    for (std::size_t n = 0; n < nodes.nodes.size(); ++n) {
+        const vgpualloc::node& node = nodes.nodes[n];
+        if (!node.host.ready || node.host.unschedulable) continue;
+        const bool is_excluded = vgpualloc::why_not_host(rules, node.host, node.name) != rejection_code::none;
+        const auto states = state.book->devices(node_index{n});
+        const auto services = state.book->services(node_index{n});
+        for (std::size_t d = 0; d < states.size(); ++d) {
+            if (services[d] != vgpualloc::service_state::in_service) continue;
+            const vgpualloc::device_spec& spec = nodes.spec_of(node_index{n}, device_index{d});
+            const std::int64_t idle = (vgpualloc::whole_gpu - spec.mode->used(spec, states[d])).count();
+            if (is_excluded) {
+                result.rules += idle;
+            } else if (excludes_model(node.devices[d].kind)) {
+                result.model += idle;
+            }
+        }
+    }
+    result.rules = std::min(result.rules, wrong_milli);
+    result.model = std::min(result.model, wrong_milli - result.rules);
+    result.layout = wrong_milli - result.rules - result.model;
+    return result;
+}
+
+rooms add_shapes(kube::snapshot& state, overview& to, const stop_signal& stop) {
+    const pods_by_request shapes = pods_of(state);
+    headroom spare{state};
+    std::vector<const vgpualloc::pod_request*> requests;
+    for (const auto& [request, pods] : shapes) requests.push_back(&request);
+    const std::vector<bool> alone = spare.fit_alone(requests, stop);
+    const vgpualloc::idle_splitter splitter{*state.book};
+    std::vector<vgpualloc::counted_request> counted;
+    rooms result;
+    stop_signal end = stop;
+    for (const auto& [request, pods] : shapes) {
+        if (end.poll()) return result;
+        room available{.fits_alone = alone[result.size()],
+                       .more = spare.more_of(request, stop),
+                       .asked_milli = asked_by(state, request),
+                       .idle = splitter.of(request)};
+        shape_row row{.name = shape_name(*pods.first),
+                      .asks = resources_of(state, *pods.first),
+                      .cpu_milli = request.cpu.count(),
+                      .memory_mib = vgpualloc::mib_up(request.memory),
+                      .rules = shape_rules(request),
+                      .run = pods.run,
+                      .wait = pods.wait,
+                      .more = available.more,
+                      .idle = available.idle};
+        row.wrong =
+            split_wrong_kind(state, request, row.idle[static_cast<std::size_t>(vgpualloc::idle_cause::wrong_kind)]);
+        to.shapes.push_back(std::move(row));
+        to.mean_run += pods.run;
+        to.mean_wait += pods.wait;
+        counted.push_back({.request = request, .pods = pods.run + pods.wait});
+        result.emplace(request, available);
+    }
+    tell_apart(to.shapes);
+    to.mean = splitter.mean_over(counted, stop);
+    return result;
+}
+
+} // namespace vgpuops::show
