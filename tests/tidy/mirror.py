@@ -83,9 +83,8 @@ HOLDS = {
     "tests/cli/plan_test.py": ["vgpuops/whatif/idle_words", "vgpuops/whatif/moves", "vgpufacade/plan", "explain/named_place"],
     "tests/cli/transition_test.py": ["vgpuops/transition/transition_words"],
     "tests/cli/validate_test.py": ["explain/validate", "vgpufacade/validate"],
-    "tests/cli/show_test.py": [
-        "vgpufacade/show", "vgpuops/show/headroom", "vgpuops/show/largest", "vgpuops/show/names", "vgpuops/show/overview",
-        "vgpuops/show/pod_use", "vgpuops/show/rounding", "vgpuops/show/verdict"],
+    "tests/cli/show_test.py": ["vgpufacade/show", "vgpuops/show/largest"],
+    "tests/unit/operations/show/overview_test.cpp": ["vgpuops/show/headroom", "vgpuops/show/pod_use"],
     "tests/cli/whatif_test.py": ["vgpufacade/whatif"],
     "tests/cli/compare_test.py": ["vgpufacade/compare"],
     "tests/cli/run_test.py": ["vgpufacade/words"],

@@ -276,14 +276,20 @@ TEST(manifests, priorities_times_and_owners_are_read) {
     const auto objects = read(
         "kind: Pod\nmetadata: {name: p, creationTimestamp: '2026-01-02T03:04:05Z', ownerReferences: [{kind: "
         "ReplicaSet}, "
-        "{kind: DaemonSet, controller: true}]}\nspec: {priority: 7, priorityClassName: own, containers: [{name: m}]}\n"
+        "{kind: DaemonSet, name: d, controller: true}]}\nspec: {priority: 7, priorityClassName: own, containers: "
+        "[{name: m}]}\n"
         "---\nkind: Pod\nmetadata: {name: q}\nspec: {priorityClassName: system-node-critical, containers: [{name: "
         "m}]}\n"
         "---\nkind: PriorityClass\nmetadata: {name: own}\nvalue: 9\n"
-        "---\nkind: PodGroup\nmetadata: {name: g}\nspec: {minMember: 4}\n");
-    ASSERT_THAT(objects, SizeIs(4));
+        "---\nkind: PodGroup\nmetadata: {name: g}\nspec: {minMember: 4}\n"
+        "---\nkind: ResourceQuota\nmetadata: {name: r}\nspec: {hard: {cpu: '9'}}\nstatus: {hard: {cpu: '8'}, used: "
+        "{cpu: '1'}}\n");
+    ASSERT_THAT(objects, SizeIs(5));
     EXPECT_EQ(objects[0].created, "2026-01-02T03:04:05Z");
     EXPECT_EQ(objects[0].controller, "DaemonSet");
+    EXPECT_EQ(objects[0].controller_name, "d");
+    EXPECT_EQ(objects[4].quota_hard, (vgpualloc::kubernetes::text_map{{"cpu", "8"}}));
+    EXPECT_EQ(objects[4].quota_used, (vgpualloc::kubernetes::text_map{{"cpu", "1"}}));
     EXPECT_EQ(objects[0].priority, 7);
     EXPECT_EQ(objects[0].priority_class, "own");
     EXPECT_EQ(objects[1].priority, 2'000'001'000);

@@ -19,7 +19,7 @@ TEST(unread_members, managed_fields_and_what_of_the_status_nothing_reads) {
     EXPECT_TRUE(is_unread_member(path{"items", "metadata"}, "managedFields"));
     EXPECT_TRUE(is_unread_member(path{"items", "status"}, "containerStatuses"));
     EXPECT_TRUE(is_unread_member(path{"status", "conditions"}, "message"));
-    for (const char* const read : {"allocatable", "capacity", "conditions", "phase"}) {
+    for (const char* const read : {"allocatable", "capacity", "conditions", "hard", "phase", "used"}) {
         EXPECT_FALSE(is_unread_member(path{"items", "status"}, read)) << read;
     }
     EXPECT_FALSE(is_unread_member(path{"status", "conditions"}, "type"));
