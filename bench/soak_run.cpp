@@ -176,7 +176,7 @@ node& soak_run::machine_to_change(std::size_t machine) {
 void soak_run::step() {
     apply(draw_operation());
     if (counts_.operations % operations_between_checkpoints != 0) return;
-    if (policy_->traits().learns) reference_.observe();
+    reference_.observe(); // a checkpoint drops what it has not heard of
     book_.checkpoint(alloc_.next_event());
 }
 
@@ -442,6 +442,11 @@ void soak_run::take_back(const journal_mark& mark) {
 
 void soak_run::check() {
     book_.check();
+    if (policy_->traits().learns) {
+        alloc_.catch_up();
+        reference_.observe();
+        expect(*policy_->learned() == *reference_policy_->learned(), "both policies have learned the same");
+    }
     for (std::size_t i = 0; i < requests_checked_at_once; ++i) {
         const auto request = static_cast<std::uint32_t>(next_checked_++ % requests_.size());
         const auto answers = alloc_.evaluate(known(request));
