@@ -10,6 +10,7 @@
 
 #include "text_columns.hpp"
 #include "vgpualloc/explain/words.hpp"
+#include "vgpualloc/metrics/round_to_total.hpp"
 #include "vgpuops/show/overview.hpp"
 
 namespace vgpuops::show {
@@ -38,7 +39,8 @@ std::array<std::int64_t, 5> idle_in_tenths(const vgpualloc::idle_parts& parts, c
     const std::array<std::int64_t, 4> exact{milli_of(idle_cause::of_use), milli_of(idle_cause::scattered),
                                             milli_of(idle_cause::host_full), milli_of(idle_cause::wrong_kind)};
     std::array<std::int64_t, 5> result{};
-    std::ranges::copy(rounded_to_total(exact, tenth, total[1]), result.begin());
+    vgpualloc::round_to_total(std::span<const std::int64_t>{exact}, tenth, total[1],
+                              std::span{result}.first(exact.size()));
     result.back() = total[2];
     return result;
 }
@@ -221,8 +223,8 @@ void add_user_table(const overview& seen, const three_parts& total, std::string&
         asked.push_back(row.asked);
     }
     const std::int64_t asked_sum = rounded(std::accumulate(asked.begin(), asked.end(), std::int64_t{0}), tenth);
-    used = rounded_to_total(used, tenth, total[0]);
-    asked = rounded_to_total(asked, tenth, asked_sum);
+    vgpualloc::round_to_total(std::span<const std::int64_t>{used}, tenth, total[0], used);
+    vgpualloc::round_to_total(std::span<const std::int64_t>{asked}, tenth, asked_sum, asked);
     text_columns table{
         {{"NAMESPACE"}, {"RUN", true}, {"USED", true, true}, {"WAIT", true}, {"ASKED", true, true}, {"QUOTA"}}};
     const auto add = [&](const std::string& name, std::int64_t run, std::int64_t used_milli, std::int64_t wait,

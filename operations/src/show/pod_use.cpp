@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "vgpualloc/metrics/round_to_total.hpp"
 #include "vgpualloc/model/device.hpp"
 #include "vgpualloc/model/host_rules.hpp"
-#include "vgpuops/show/rounding.hpp"
 
 namespace vgpuops::show {
 
@@ -49,7 +49,8 @@ std::vector<std::int64_t> divided(std::int64_t used, std::span<const pod_part> p
     std::vector<std::int64_t> numerators; // of fractions with the denominator `whole`
     for (const pod_part& part : parts) numerators.push_back(used * (whole > 0 ? part.alone : 1));
     if (whole == 0) whole = static_cast<std::int64_t>(parts.size());
-    std::vector<std::int64_t> result = rounded_to_total(numerators, whole, used * whole);
+    std::vector<std::int64_t> result(numerators.size());
+    vgpualloc::round_to_total(std::span<const std::int64_t>{numerators}, whole, used * whole, result);
     for (std::int64_t& share : result) share /= whole;
     return result;
 }

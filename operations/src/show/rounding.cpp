@@ -3,31 +3,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <numeric>
 #include <optional>
 
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/metrics/round_to_total.hpp"
 
 namespace vgpuops::show {
 
 std::int64_t rounded(std::int64_t value, std::int64_t step) { return (value + step / 2) / step * step; }
-
-std::vector<std::int64_t> rounded_to_total(std::span<const std::int64_t> values, std::int64_t step,
-                                           std::int64_t total) {
-    std::vector<std::int64_t> result;
-    std::vector<std::size_t> order(values.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    for (const std::int64_t value : values) result.push_back(value / step * step);
-    std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return values[i] % step; });
-    std::int64_t left = total - std::accumulate(result.begin(), result.end(), std::int64_t{0});
-    for (const std::size_t i : order) {
-        if (left <= 0) break;
-        result[i] += step;
-        left -= step;
-    }
-    return result;
-}
 
 namespace {
 
@@ -129,7 +113,7 @@ rounded_rows round_rows(std::span<const three_parts> rows, std::int64_t step) {
         for (std::size_t c = 0; c < columns; ++c) sums[c] += row[c];
     }
     rounded_rows result;
-    std::ranges::copy(rounded_to_total(sums, step, sum_of(sums)), result.total.begin());
+    vgpualloc::round_to_total(std::span<const std::int64_t>{sums}, step, sum_of(sums), result.total);
     cell_chooser chooser{rows, result.total, step};
     chooser.choose();
     for (std::size_t r = 0; r < rows.size(); ++r) {

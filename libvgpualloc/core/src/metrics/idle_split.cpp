@@ -5,10 +5,12 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "model/id_set.hpp"
 #include "vgpualloc/core/hash.hpp"
+#include "vgpualloc/metrics/round_to_total.hpp"
 
 namespace vgpualloc {
 
@@ -24,28 +26,6 @@ std::int64_t idle_of(const device_spec& spec, const device_state& state) {
 
 bool asks_for_devices(const pod_request& request) {
     return std::ranges::any_of(request.containers, [](const auto& container) { return container.count > 0; });
-}
-
-/// Rounds to `total`, which is at most `values.size()` steps above the sum of the values rounded down.
-template <class Value>
-idle_parts largest_remainders(const std::array<Value, idle_cause_count>& values, std::int64_t step,
-                              std::int64_t total) {
-    idle_parts result{};
-    std::array<Value, idle_cause_count> rest{};
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        result[i] = static_cast<std::int64_t>(values[i] / static_cast<Value>(step)) * step;
-        rest[i] = values[i] - static_cast<Value>(result[i]);
-    }
-    std::array<std::size_t, idle_cause_count> order{};
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return rest[i]; });
-    std::int64_t left = total - std::accumulate(result.begin(), result.end(), std::int64_t{0});
-    for (const std::size_t i : order) {
-        if (left <= 0) break;
-        result[i] += step;
-        left -= step;
-    }
-    return result;
 }
 
 } // namespace
@@ -444,12 +424,16 @@ idle_parts idle_splitter::mean_over(const std::vector<counted_request>& requests
         return parts;
     }
     for (double& sum : sums) sum /= static_cast<double>(pods);
-    return largest_remainders(sums, 1, idle_);
+    idle_parts result{};
+    round_to_total(std::span<const double>{sums}, 1, idle_, result);
+    return result;
 }
 
 idle_parts rounded_to(const idle_parts& parts, std::int64_t step) {
     const std::int64_t sum = std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
-    return largest_remainders(parts, step, (sum + step / 2) / step * step);
+    idle_parts result{};
+    round_to_total(std::span<const std::int64_t>{parts}, step, (sum + step / 2) / step * step, result);
+    return result;
 }
 
 } // namespace vgpualloc

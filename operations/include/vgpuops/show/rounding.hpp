@@ -14,12 +14,6 @@ inline constexpr std::int64_t tenth = 100;
 /// The nearest multiple of `step`; halves are rounded up.
 [[nodiscard]] std::int64_t rounded(std::int64_t value, std::int64_t step);
 
-/// `values`, none of them negative, in multiples of `step` that add up to `total`: each is rounded down, then the
-/// largest remainders are rounded up, of equal ones the first. `total` is a multiple of `step`, at least the sum of the
-/// values rounded down, and at most one step per value above that.
-[[nodiscard]] std::vector<std::int64_t> rounded_to_total(std::span<const std::int64_t> values, std::int64_t step,
-                                                         std::int64_t total);
-
 /// Used, free and out of service.
 using three_parts = std::array<std::int64_t, 3>;
 

@@ -12,13 +12,9 @@ namespace show = vgpuops::show;
 
 std::int64_t sum_of(const auto& values) { return std::accumulate(values.begin(), values.end(), std::int64_t{0}); }
 
-TEST(show_rounding, gives_the_largest_remainders_one_step_more) {
-    const std::vector<std::int64_t> values{5000, 500, 0, 250};
-    EXPECT_EQ(show::rounded(sum_of(values), 100), 5800);
-    EXPECT_EQ(show::rounded_to_total(values, 100, 5800), (std::vector<std::int64_t>{5000, 500, 0, 300}));
-    const std::vector<std::int64_t> equal{150, 150};
-    EXPECT_EQ(show::rounded_to_total(equal, 100, 300), (std::vector<std::int64_t>{200, 100}))
-        << "of equal ones the first";
+TEST(show_rounding, goes_to_the_nearest_step_and_up_from_a_half) {
+    EXPECT_EQ(show::rounded(5750, 100), 5800);
+    EXPECT_EQ(show::rounded(5749, 100), 5700);
 }
 
 TEST(show_rounding, keeps_the_sums_of_rows_and_columns) {
