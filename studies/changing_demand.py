@@ -9,18 +9,16 @@ the names in changing_inputs.py; without any, all are run. openb's lists are loo
 """
 
 import argparse
-import concurrent.futures
 import json
 import math
 import os
 import pathlib
 import shutil
 import statistics
-import subprocess
-import sys
 
 import changing_inputs as inputs
 from page_tables import STUDENT, paired, table, with_table
+from running import call, run_all
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "bid-price.md"
@@ -98,9 +96,7 @@ class study:
         shutil.rmtree(folder)
 
     def call(self, *arguments):
-        process = subprocess.run([self.program, "run", *map(str, arguments)], stdout=subprocess.DEVNULL)
-        if process.returncode != 0:
-            raise SystemExit(f"changing_demand: exit code {process.returncode}: vgpusim run {' '.join(map(str, arguments))}")
+        call(self.program, "run", *arguments)
 
 
 # Tables.
@@ -198,15 +194,8 @@ def main():
         if not (traces / inputs.PODS).exists():
             raise SystemExit(f"changing_demand: {inputs.PODS} is not there; set VGPUALLOC_TRACES to the folder that has it")
         running = study(str(pathlib.Path(chosen.vgpusim).resolve()), results, traces)
-        with concurrent.futures.ThreadPoolExecutor(chosen.jobs) as pool:
-            runs = [pool.submit(running.run, name, seed, discipline) for discipline in DISCIPLINES for seed in seeds
-                    for name in chosen.run or inputs.INPUTS]
-            try:
-                for run in concurrent.futures.as_completed(runs):
-                    run.result()
-            except BaseException:
-                pool.shutdown(cancel_futures=True)  # one that fails ends the others before they begin
-                raise
+        run_all(chosen.jobs, [(running.run, name, seed, discipline) for discipline in DISCIPLINES for seed in seeds
+                              for name in chosen.run or inputs.INPUTS])
     values = {name: values_of(results, name, seeds) for name in inputs.INPUTS}
     if not any(of_seeds for of_input in values.values() for of_seeds in of_input.values()):
         raise SystemExit(f"changing_demand: no results in {results}; run it with --run")

@@ -10,18 +10,17 @@ $VGPUALLOC_TRACES or in the folder of `vgpusim fetch`.
 """
 
 import argparse
-import concurrent.futures
 import dataclasses
 import json
 import pathlib
 import shutil
 import statistics
-import subprocess
 
 import changing_inputs as inputs
 from changing_demand import DISCIPLINES, loaded, marked, measured
 from page_tables import paired, table, with_table
 from price_runs import LISTS, NODES, MEAN_DURATION_S, pods_of, steady_model
+from running import call, run_all
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "bid-price.md"
@@ -77,9 +76,7 @@ class study:
         self.program, self.results = program, results
 
     def call(self, *arguments):
-        process = subprocess.run([self.program, *map(str, arguments)], stdout=subprocess.DEVNULL)
-        if process.returncode != 0:
-            raise SystemExit(f"regimes: exit code {process.returncode}: vgpusim {' '.join(map(str, arguments))}")
+        call(self.program, *arguments)
 
     def run(self, name, seed):
         """All policies with one list, lost and waiting: a file of results."""
@@ -243,22 +240,16 @@ def main():
     if chosen.run is not None:
         results.mkdir(parents=True, exist_ok=True)
         running, names = study(str(pathlib.Path(chosen.vgpusim).resolve()), results), chosen.run or ["filling", "mig", *REGIMES]
-        with concurrent.futures.ThreadPoolExecutor(chosen.jobs) as pool:
-            runs = [pool.submit(running.run, name, seed) for name in names if name in REGIMES for seed in REGIMES[name].seeds]
-            if "filling" in names:
-                runs += [pool.submit(running.fill, name, seed) for name in LISTS for seed in FILLING_SEEDS]
-            if "mig" in names:
-                runs += [pool.submit(running.mig, name) for name in MIG]
-            try:
-                for run in concurrent.futures.as_completed(runs):
-                    run.result()
-            except BaseException:
-                pool.shutdown(cancel_futures=True)  # one that fails ends the others before they begin
-                raise
+        runs = [(running.run, name, seed) for name in names if name in REGIMES for seed in REGIMES[name].seeds]
+        if "filling" in names:
+            runs += [(running.fill, name, seed) for name in LISTS for seed in FILLING_SEEDS]
+        if "mig" in names:
+            runs += [(running.mig, name) for name in MIG]
+        run_all(chosen.jobs, runs)
     tables = {"filling": filling_table(results), "regimes": regimes_table(results), "mig": mig_table(results),
               "ten-gpus": ten_gpus_table(results)}
     if not any(tables.values()):
-        raise SystemExit(f"regimes: no results in {results}; run it with --run")
+        raise SystemExit(f"regimes: {results} has all results of no table; --run without REGIME makes them")
     page = chosen.page.read_text()
     for name, text in tables.items():
         if text:
