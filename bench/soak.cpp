@@ -16,7 +16,6 @@
 
 namespace {
 
-constexpr std::int64_t settled_after = 1'000'000; ///< operations; memory is compared with what it is then
 constexpr std::int64_t growth_percent_max = 2;
 constexpr int exit_broken = 1;
 constexpr int exit_bad_options = 2;
@@ -26,6 +25,7 @@ struct soak_options {
     std::int64_t operations = 100'000'000;
     std::int64_t check_every = 100'000;
     std::int64_t report_every = 10'000'000;
+    std::int64_t settled_after = 1'000'000; ///< operations; memory is compared with what it is then
 };
 
 /// Resident memory in KiB as the system counts it; 0 where it does not say.
@@ -57,6 +57,9 @@ int read_options(int argc, char** argv, soak_options& options) {
         ->check(CLI::Range(1LL, 1'000'000'000LL));
     app.add_option("--report-every", options.report_every, "Operations between two lines")
         ->check(CLI::Range(1LL, 1'000'000'000'000LL));
+    app.add_option("--settled-after", options.settled_after,
+                   "Operations after which memory may not grow; policies that remember whole nodes need more")
+        ->check(CLI::Range(1LL, 1'000'000'000'000LL));
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& refusal) {
@@ -81,7 +84,7 @@ void report(const vgpusoak::soak_run& run, double seconds) {
     std::fflush(stdout);
 }
 
-/// The resident memory after 10^6 operations; 0 if there were fewer.
+/// The resident memory after `settled_after` operations; 0 if there were fewer.
 std::int64_t run_all(vgpusoak::soak_run& run, const soak_options& options, double start) {
     std::int64_t settled_kib = 0;
     std::int64_t next_check = options.check_every;
@@ -93,7 +96,7 @@ std::int64_t run_all(vgpusoak::soak_run& run, const soak_options& options, doubl
             run.check();
             next_check += options.check_every;
         }
-        if (settled_kib == 0 && operations >= settled_after) settled_kib = resident_kib();
+        if (settled_kib == 0 && operations >= options.settled_after) settled_kib = resident_kib();
         if (operations >= next_report) {
             report(run, cpu_seconds() - start);
             next_report += options.report_every;
@@ -121,10 +124,11 @@ int main(int argc, char** argv) {
     const vgpusoak::run_counts& counts = (*run)->counts();
     const bool grew = settled_kib > 0 && end_kib * 100 > settled_kib * (100 + growth_percent_max);
     std::printf(
-        "soak: %lld operations, %.0f/s of CPU time, %lld breaks, RSS after 10^6 %lld KiB, at the end %lld KiB%s, "
-        "checksum %016llx\n",
+        "soak: %lld operations, %.0f/s of CPU time, %lld breaks, RSS %lld KiB after %lld operations, %lld KiB at the "
+        "end%s, checksum %016llx\n",
         static_cast<long long>(counts.operations), static_cast<double>(counts.operations) / seconds,
-        static_cast<long long>(counts.breaks), static_cast<long long>(settled_kib), static_cast<long long>(end_kib),
-        grew ? " (GREW)" : "", static_cast<unsigned long long>((*run)->checksum()));
+        static_cast<long long>(counts.breaks), static_cast<long long>(settled_kib),
+        static_cast<long long>(options.settled_after), static_cast<long long>(end_kib), grew ? " (GREW)" : "",
+        static_cast<unsigned long long>((*run)->checksum()));
     return counts.breaks > 0 || grew ? exit_broken : EXIT_SUCCESS;
 }

@@ -226,7 +226,10 @@ void soak_run::place() {
     const request_id request = draw_request();
     note_arrival(request);
     std::optional<expected<placement, rejection>> reference;
-    if (++placements_ % reference_every_ == 0) reference = reference_.decide(*alloc_.find_request(request));
+    if (++placements_ % reference_every_ == 0) {
+        reference_.observe();
+        reference = reference_.decide(*alloc_.find_request(request));
+    }
     const pod_id pod = pods_.next();
     const auto placed = alloc_.place(book_, pod, request);
     note(placed);
@@ -442,9 +445,9 @@ void soak_run::take_back(const journal_mark& mark) {
 
 void soak_run::check() {
     book_.check();
+    alloc_.catch_up();
+    reference_.observe();
     if (policy_->traits().learns) {
-        alloc_.catch_up();
-        reference_.observe();
         expect(*policy_->learned() == *reference_policy_->learned(), "both policies have learned the same");
     }
     for (std::size_t i = 0; i < requests_checked_at_once; ++i) {

@@ -15,7 +15,7 @@ std::int64_t rounded(std::int64_t value, std::int64_t step) { return (value + st
 
 namespace {
 
-constexpr std::size_t columns = std::tuple_size_v<three_parts>;
+constexpr std::size_t column_count = std::tuple_size_v<three_parts>;
 
 std::int64_t sum_of(const three_parts& parts) { return std::accumulate(parts.begin(), parts.end(), std::int64_t{0}); }
 
@@ -26,7 +26,7 @@ class cell_chooser {
 public:
     cell_chooser(std::span<const three_parts> rows, const three_parts& total, std::int64_t step)
         : rows_{rows}, step_{step}, ups_(rows.size()) {
-        for (std::size_t c = 0; c < columns; ++c) {
+        for (std::size_t c = 0; c < column_count; ++c) {
             std::int64_t down = 0;
             for (const three_parts& row : rows) down += row[c] / step * step;
             left_[c] = (total[c] - down) / step;
@@ -52,7 +52,7 @@ private:
     /// The column with the largest remainder that still needs one.
     bool take_free_column(std::size_t row) {
         std::optional<std::size_t> best;
-        for (std::size_t c = 0; c < columns; ++c) {
+        for (std::size_t c = 0; c < column_count; ++c) {
             if (left_[c] == 0 || !may_round_up(row, c)) continue;
             if (!best || rows_[row][c] % step_ > rows_[row][*best] % step_) best = c;
         }
@@ -68,9 +68,9 @@ private:
             std::size_t row;
             std::size_t from;
         };
-        std::array<std::optional<step_back>, columns> reached; // how each column is reached
+        std::array<std::optional<step_back>, column_count> reached; // how each column is reached
         std::vector<std::size_t> open;
-        for (std::size_t c = 0; c < columns; ++c) {
+        for (std::size_t c = 0; c < column_count; ++c) {
             if (!may_round_up(row, c)) continue;
             reached[c] = step_back{.row = row, .from = c};
             open.push_back(c);
@@ -79,7 +79,7 @@ private:
             const std::size_t full = open[i];
             for (std::size_t r = 0; r < row; ++r) {
                 if (!ups_[r][full]) continue;
-                for (std::size_t c = 0; c < columns; ++c) {
+                for (std::size_t c = 0; c < column_count; ++c) {
                     if (reached[c] || !may_round_up(r, c)) continue;
                     reached[c] = step_back{.row = r, .from = full};
                     open.push_back(c);
@@ -100,8 +100,8 @@ private:
 
     std::span<const three_parts> rows_;
     std::int64_t step_;
-    std::vector<std::array<bool, columns>> ups_;
-    std::array<std::int64_t, columns> left_{};
+    std::vector<std::array<bool, column_count>> ups_;
+    std::array<std::int64_t, column_count> left_{};
 };
 
 } // namespace
@@ -110,7 +110,7 @@ rounded_rows round_rows(std::span<const three_parts> rows, std::int64_t step) {
     three_parts sums{};
     for (const three_parts& row : rows) {
         VGA_ASSERT(sum_of(row) % step == 0, "a row adds up to a multiple of the step");
-        for (std::size_t c = 0; c < columns; ++c) sums[c] += row[c];
+        for (std::size_t c = 0; c < column_count; ++c) sums[c] += row[c];
     }
     rounded_rows result;
     vgpualloc::round_to_total(std::span<const std::int64_t>{sums}, step, sum_of(sums), result.total);
@@ -118,7 +118,7 @@ rounded_rows round_rows(std::span<const three_parts> rows, std::int64_t step) {
     chooser.choose();
     for (std::size_t r = 0; r < rows.size(); ++r) {
         three_parts& row = result.rows.emplace_back();
-        for (std::size_t c = 0; c < columns; ++c) {
+        for (std::size_t c = 0; c < column_count; ++c) {
             row[c] = rows[r][c] / step * step + (chooser.is_up(r, c) ? step : 0);
         }
     }

@@ -39,7 +39,7 @@ void slot_stock::touch(node_index where) {
 }
 
 std::uint32_t slot_stock::row_of(const device_spec& spec, const policies::state_key& key) {
-    constexpr std::size_t rows_max = std::size_t{1} << 16;
+    constexpr std::size_t rows_max = std::size_t{1} << 14;
     if (row_numbers_.size() >= rows_max) {
         row_numbers_.clear();
         rows_.clear();
@@ -123,7 +123,7 @@ const std::int32_t* slot_stock::offers(const device_config& config) {
                 passing_.data());
     }
     if (known == nullptr) return passing_.data();
-    constexpr std::size_t offers_max = std::size_t{1} << 24;
+    constexpr std::size_t offers_max = std::size_t{1} << 22;
     if (config_offers_.size() > offers_max) {
         config_rows_.assign(config_rows_.size(), 0);
         config_offers_.clear();
