@@ -83,11 +83,14 @@ void bind_live(nb::module_& module) {
             },
             nb::arg("lock"), nb::arg("trials"), nb::arg("uids"), nb::arg("objects"), nb::arg("placed"),
             nb::arg("pod_type"), nb::arg("placement_type"), nb::arg("rejection_type"));
+    nb::class_<kept_learning>(module, "Learning");
     nb::class_<living_cluster>(module, "Live", nb::type_slots(live_slots))
         .def(nb::init<nb::object, nb::object, const std::string&, const std::string&, const std::string&>(),
              nb::arg("policy").none(), nb::arg("device_policy").none(), nb::arg("config"), nb::arg("catalog"),
              nb::arg("scheduler_config"))
         .def("learn", &living_cluster::learn)
+        .def("copy_learning", &living_cluster::copy_learning)
+        .def("restore_learning", &living_cluster::restore_learning, nb::arg("learning"))
         .def("upsert", &living_cluster::upsert, nb::arg("text"))
         .def("remove_node", &living_cluster::remove_node, nb::arg("name"))
         .def("remove_pod", &living_cluster::remove_pod, nb::arg("uid"))

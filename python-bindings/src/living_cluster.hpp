@@ -22,6 +22,7 @@
 #include "vgpualloc/live/live_cluster.hpp"
 #include "vgpualloc/live/live_figures.hpp"
 #include "vgpualloc/live/live_options.hpp"
+#include "vgpualloc/policy/parse.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuops/snapshot/anonymise.hpp"
 #include "vgpuops/snapshot/audit.hpp"
@@ -80,6 +81,11 @@ struct placed_pod {
     nb::object annotations{};
 };
 
+/// What the policies of a cluster had learned.
+struct kept_learning {
+    std::shared_ptr<const vgpualloc::owned_policies> policies;
+};
+
 class living_cluster {
 public:
     /// Contents of files; empty: none. Policies are texts or objects, or None.
@@ -115,6 +121,14 @@ public:
         static_cast<void>(live_->learn_workload());
         raise_pending();
     }
+
+    /// None where no policy learns.
+    [[nodiscard]] std::optional<kept_learning> copy_learning() {
+        auto copy = live_->copy_learning();
+        if (copy == nullptr) return std::nullopt;
+        return kept_learning{std::move(copy)};
+    }
+    void restore_learning(const kept_learning& learning) { live_->restore_learning(*learning.policies); }
 
     void upsert(nb::bytes text) {
         const auto object = one_object(std::move(text), "object");

@@ -4,6 +4,7 @@ import datetime
 import gc
 import json
 import pickle
+import random
 
 import pytest
 import vgpualloc as vg
@@ -95,6 +96,49 @@ def test_misuse_is_said(cluster):
     with pytest.raises(AttributeError):
         HALF.gpus = 2
     assert pickle.loads(pickle.dumps(HALF)) == HALF
+
+
+def test_a_trial_that_is_undone_leaves_what_the_policy_has_learned():
+    def clusters(count):
+        return [vg.Cluster.of({"A100-40GB:hami_core:8": 12}) for _ in range(count)]
+
+    def pods(seed, count, sizes):
+        draw = random.Random(seed)
+        for _ in range(count):
+            tenths = draw.choice(sizes)
+            yield (vg.Pod(gpus=1, gpu_memory_mib=4096 * tenths, gpu_cores=10 * tenths, cpu_milli=2000) if tenths < 10
+                   else vg.Pod(gpus=tenths // 10, cpu_milli=8000))
+
+    def places(of, *arrivals):
+        running, places_of_pods = [], []
+        for pod in pods(*arrivals):
+            placed = of.place(pod)
+            places_of_pods.append((placed.node, [share.device for share in placed.shares]) if placed else None)
+            running += [placed.pod] if placed else []
+            if len(running) > 20:
+                of.release(running.pop(0))
+        return places_of_pods
+
+    mix, others = [3, 5, 80, 40], [10, 10, 20]
+    differing = 0
+    for seed in range(4):
+        undone, without, heard = clusters(3)
+        for of in (undone, without, heard):
+            places(of, seed, 50, mix)
+        with undone.trial():
+            places(undone, seed, 700, others)
+            with undone.trial() as inner:
+                places(undone, seed + 1, 100, others)
+                inner.keep()
+        for pod in pods(seed, 700, others):
+            placed = heard.place(pod)
+            if placed:
+                heard.release(placed.pod)
+        arrivals = (seed + 2, 300, [*mix, 20])
+        of_undone, of_without, of_heard = (places(of, *arrivals) for of in (undone, without, heard))
+        assert of_undone == of_without
+        differing += of_heard != of_without
+    assert differing  # what is heard otherwise matters
 
 
 def test_trials_are_undone_and_nest(cluster):

@@ -14,6 +14,7 @@ from vgpualloc._pods import key_of
 
 if TYPE_CHECKING:
     from vgpualloc._cluster import Cluster
+    from vgpualloc._core import Learning
 
 
 class Scope(NamedTuple):
@@ -23,6 +24,7 @@ class Scope(NamedTuple):
     thread: int
     first: int
     was_as_read: bool
+    learning: Learning | None
 
 
 class Trial:
@@ -54,7 +56,8 @@ class Trial:
         cluster = self._cluster
         with cluster._lock:
             cluster.trial()  # raises where another thread's trial is open
-            cluster._trials.append(Scope(weakref.ref(self), threading.get_ident(), len(cluster._undo), cluster._live.is_as_read))
+            cluster._trials.append(Scope(weakref.ref(self), threading.get_ident(), len(cluster._undo), cluster._live.is_as_read,
+                                         cluster._live.copy_learning()))
             self._state = "open"
         return self
 
@@ -112,6 +115,8 @@ def _undo(cluster: Cluster, scope: Scope) -> None:
         cluster._due = due if outer else []
     finally:
         cluster._trials.extend(outer)
+        if scope.learning is not None:
+            cluster._live.restore_learning(scope.learning)
     cluster._live.is_as_read = scope.was_as_read
 
 

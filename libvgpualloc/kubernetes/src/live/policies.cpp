@@ -127,16 +127,23 @@ void live_cluster::note_arrival(std::string_view uid) {
     trim_log();
 }
 
+std::shared_ptr<const owned_policies> live_cluster::copy_learning() {
+    if (!hears_arrivals()) return nullptr;
+    deciders_->alloc.catch_up();
+    auto copy = std::make_shared<const owned_policies>(*make_live_policies(options_, learned_, book().nodes()));
+    copy->pair().take_over(deciders_->pair());
+    return copy;
+}
+
+void live_cluster::restore_learning(const owned_policies& copy) {
+    deciders_->alloc.catch_up(); // what has happened so far belongs to what is forgotten
+    deciders_->pair().take_over(copy.pair());
+}
+
 expected<live_question> live_cluster::question(std::string_view uid) {
     const kube::snapshot_pod* const pod = pod_of(uid);
     if (pod == nullptr) {
         return unexpected(bad_value(error_code::unknown_name, "pod", uid, "a pod that is there"));
-    }
-    std::shared_ptr<const owned_policies> learned;
-    if (hears_arrivals()) {
-        deciders_->alloc.catch_up();
-        learned = std::make_shared<const owned_policies>(*make_live_policies(options_, learned_, book().nodes()));
-        learned->pair().take_over(deciders_->pair());
     }
     return live_question{
         .state = view_.to_snapshot([this](const std::string& full_name) { return *pod_of(uids_.at(full_name)); }),
@@ -144,7 +151,7 @@ expected<live_question> live_cluster::question(std::string_view uid) {
         .options = {.policy = options_.policy,
                     .device_policy = options_.device_policy,
                     .make_policies = options_.make_policies,
-                    .learned = std::move(learned),
+                    .learned = copy_learning(),
                     .served = options_.deviceshare,
                     .is_scheduler = true}};
 }

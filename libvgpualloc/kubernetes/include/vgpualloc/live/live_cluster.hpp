@@ -219,6 +219,11 @@ public:
     /// when it is first there, if the cluster makes them itself; those of live_options::make_policies only so.
     void note_arrival(std::string_view uid);
     [[nodiscard]] const workload& learned() const noexcept { return learned_; }
+    /// Policies that know what the cluster's have learned of arrivals, to go back to; null where none learns
+    /// (policy_traits::learns).
+    [[nodiscard]] std::shared_ptr<const owned_policies> copy_learning();
+    /// The policies know again what copy_learning() gave, whatever they have heard since.
+    void restore_learning(const owned_policies& copy);
     /// A present node as policies see it now. Valid until the next call.
     [[nodiscard]] node_view view_of(node_index where);
     /// All pods, by uid.
