@@ -124,6 +124,16 @@ TEST(bid_demand, early_lists_do_not_come_before_a_part_of_the_arrivals_between_t
     EXPECT_EQ(lists, (std::vector<int>{1, 16, 32, 64, 100}));
 }
 
+TEST(bid_demand, large_clusters_list_less_often) {
+    const ledger book{cluster_of({8, 8, 8, 8, 8})};
+    bid_demand demand{true, {.relearn_every = 10, .devices_per_relearn = 1}};
+    std::vector<int> lists;
+    for (int i = 1; i <= 90; ++i) {
+        if (demand.note_arrival(pod_of(500, 1, 1000), book)) lists.push_back(i);
+    }
+    EXPECT_EQ(lists, (std::vector<int>{1, 2, 4, 8, 16, 32, 40, 80})) << "40 devices";
+}
+
 TEST(bid_demand, a_cluster_that_turns_over_takes_fewer_steps) {
     const auto prices_at = [](int releases, std::int64_t steps, std::int64_t steps_turning) {
         const ledger book{cluster_of({8})};
