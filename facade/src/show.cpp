@@ -25,7 +25,7 @@ expected<vgpuops::show::overview> show(const show_question& question, const vgpu
     if (!objects) return unexpected(objects.error());
     const auto may_be_node = [](const auto& object) { return object.node || !object.problems.empty(); };
     if (std::ranges::none_of(*objects, may_be_node)) return unexpected(no_nodes(question.cluster));
-    return vgpuops::show::overview_of(*objects, vgpualloc::dialect_set{*std::move(config)}, stop);
+    return vgpuops::show::overview_of(*objects, vgpualloc::dialect_set{*std::move(config)}, question.chosen, stop);
 }
 
 } // namespace vgpufacade

@@ -4,10 +4,11 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
+#include "options.hpp"
+#include "print_pieces.hpp"
 #include "vgpufacade/show.hpp"
 
 namespace vgpusim::cli {
@@ -18,6 +19,7 @@ struct show_options {
     vgpufacade::show_question question;
     std::string format = "table";
     bool json = false;
+    bool lists_all = false;
 
     [[nodiscard]] std::vector<named_input> inputs() const {
         std::vector<named_input> named;
@@ -27,11 +29,16 @@ struct show_options {
     }
 };
 
+std::string printed(const vgpuops::show::overview& seen, const std::string& format, bool lists_all) {
+    if (format == "json") return vgpuops::show::overview_json(seen);
+    if (format == "yaml") return vgpuops::show::overview_yaml(seen);
+    return vgpuops::show::overview_text(seen, {.is_wide = format == "wide", .lists_all = lists_all});
+}
+
 void run(const show_options& chosen) {
     read_stdin_once(chosen.inputs());
     const auto seen = or_end(vgpufacade::show(chosen.question, files_here()));
-    const bool is_json = chosen.json || chosen.format == "json";
-    fmt::print("{}", is_json ? vgpuops::show::overview_json(seen) : vgpuops::show::overview_text(seen));
+    print_in_pieces(printed(seen, chosen.json ? "json" : chosen.format, chosen.lists_all));
 }
 
 } // namespace
@@ -41,12 +48,23 @@ void add_show(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
         "show", "Show a cluster: GPUs used, free and out of service, how many more pods fit, who uses it, who waits");
     add_cluster(*command, chosen->question.cluster);
-    add_dialect_files(*command, chosen->question.dialects);
-    command->add_option("-o,--output", chosen->format, "table or json")
+    auto& selection = chosen->question.chosen;
+    add_filled(
+        *command, "-l", selection.nodes, "SET",
+        "Only these nodes: names and globs (a100-1,'a100-*'), or labels (zone=b, 'pool in (train,dev)', '!spare'); "
+        "zone is the one label that ends in /zone");
+    add_filled(*command, "-n", selection.ns, "NAMESPACE",
+               "List only pods of this namespace; what is free is counted with all");
+    add_filled(*command, "--by", selection.by, "WORD",
+               "Rows of the first table: pool, kind, node, resource, namespace, queue, owner, or a label of nodes")
+        ->capture_default_str();
+    command->add_flag("--all", chosen->lists_all, "Print every row");
+    command->add_option("-o,--output", chosen->format, "table, wide, json or yaml")
         ->type_name("FORMAT")
-        ->check(CLI::IsMember{{"table", "json"}})
+        ->check(CLI::IsMember{{"table", "wide", "json", "yaml"}})
         ->capture_default_str();
     command->add_flag("--json", chosen->json, "As -o json: everything, in whole numbers");
+    add_dialect_files(*command, chosen->question.dialects);
     command->callback([chosen] { run(*chosen); });
 }
 

@@ -1,18 +1,16 @@
 // vgpusim whatif: what would become of a cluster with other nodes, other pods, or another policy.
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "options.hpp"
+#include "print_pieces.hpp"
 #include "vgpufacade/whatif.hpp"
 
 namespace vgpusim::cli {
@@ -46,9 +44,7 @@ void run(const whatif_options& chosen) {
         or_end(vgpuformats::write_files(
             chosen.out, {{.name = "whatif.json", .content = json}, {.name = "whatif.txt", .content = text}}));
     }
-    const std::string_view shown = chosen.json ? json : text;
-    constexpr std::size_t piece = std::size_t{1} << 20U; // print() makes a copy of what it is given
-    for (std::size_t at = 0; at < shown.size(); at += piece) fmt::print("{}", shown.substr(at, piece));
+    print_in_pieces(chosen.json ? json : text);
 }
 
 } // namespace

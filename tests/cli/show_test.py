@@ -15,8 +15,8 @@ class Show(CliTest):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 
-    def document(self, name):
-        return json.loads(self.shown(CLUSTERS / f"{name}.json", "--json"))
+    def document(self, name, *arguments):
+        return json.loads(self.shown(CLUSTERS / f"{name}.json", "--json", *arguments))
 
     def test_both_clusters_are_printed_as_they_are_written_down(self):
         self.assertEqual(sorted(TEXTS), ["atlas", "harbor"])
@@ -42,6 +42,105 @@ class Show(CliTest):
                     self.assertEqual(idle, totals["free"] + totals["out"], shape["shape"])
                 self.assertEqual(seen["rows"], sorted(seen["rows"], key=lambda row: (row["key"], row["kind"])))
                 self.assertEqual(self.shown(CLUSTERS / f"{name}.json", "-o", "json"), self.shown(CLUSTERS / f"{name}.json", "--json"))
+
+    def refusal(self, *arguments):
+        """The one line of an error."""
+        done = self.vgpusim("show", CLUSTERS / "atlas.json", *arguments)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        return done.stderr.removeprefix("vgpusim: ").removesuffix("\n")
+
+    def test_used_is_the_same_total_by_whatever_it_is_counted(self):
+        for name in TEXTS:
+            for by in ("pool", "kind", "node", "resource", "namespace", "queue", "owner", "hostname"):
+                with self.subTest(cluster=name, by=by):
+                    seen = self.document(name, "--by", by)
+                    self.assertEqual(seen["by"], "kubernetes.io/hostname" if by == "hostname" else by)
+                    self.assertEqual(sum(row["used"] for row in seen["rows"]), seen["totals"]["used"])
+                    self.assertEqual(seen["rows"], sorted(seen["rows"], key=lambda row: (row["key"] or "", row.get("kind"))))
+
+    def test_rows_are_pods_nodes_or_labels(self):
+        rows = {by: [row["key"] for row in self.document("atlas", "--by", by)["rows"]] for by in ("node", "owner", "resource", "queue")}
+        self.assertEqual(rows["node"], ["a100-1", "a100-2", "a100-3", "mig-1", "mig-2", "t4-1"])
+        self.assertIn("train/llm Job", rows["owner"])
+        self.assertEqual(rows["resource"], ["nvidia.com/gpu", "nvidia.com/mig-1g.10gb", "nvidia.com/mig-2g.20gb", "nvidia.com/mig-3g.40gb"])
+        self.assertEqual(rows["queue"], [None])
+        lines = self.shown(CLUSTERS / "atlas.json", "--by", "owner").splitlines()
+        self.assertRegex(lines[3], r"^OWNER +RUN +USED +WAIT +ASKED$")
+        self.assertEqual(sum(line.startswith("NAMESPACE ") for line in lines), 1)
+        lines = self.shown(CLUSTERS / "atlas.json", "--by", "namespace").splitlines()
+        self.assertEqual([line for line in lines if line.startswith("NAMESPACE ")], [lines[3]], "the table is not there twice")
+
+    def test_a_set_of_nodes(self):
+        whole = self.document("atlas")
+        some = self.document("atlas", "-l", "pool in (train,dev)")
+        self.assertEqual(some["totals"]["gpus"], 28)
+        self.assertEqual(some["rows"], [row for row in whole["rows"] if row["key"] != "serve"])
+        self.assertEqual(some["waiting"], whole["waiting"], "verdicts are those in the whole cluster")
+        for shape in some["shapes"]:
+            idle = shape["of_use"] + shape["scattered"] + shape["host_full"] + sum(shape["wrong_kind"].values()) + shape["out"]
+            self.assertEqual(idle, some["totals"]["free"] + some["totals"]["out"], shape["shape"])
+        self.assertEqual(sum(user["used"] for user in some["users"]), some["totals"]["used"])
+        self.assertEqual(self.document("atlas", "-l", "a100-*")["totals"]["gpus"], 24)
+        self.assertEqual(self.document("atlas", "-l", "mig-1,mig-2", "--by", "kind")["totals"]["nodes"], 2)
+
+    def test_words_that_mean_nothing(self):
+        self.assertEqual(self.refusal("-l", "pool=z"), "-l pool=z: no node; pools are dev, serve, train")
+        self.assertEqual(self.refusal("-l", "b100-*"), "-l b100-*: no node; nodes are a100-1, a100-2, a100-3, mig-1, mig-2, t4-1")
+        self.assertEqual(self.refusal("--by", "pol"), "--by pol: no node has this label; near: pool")
+        self.assertEqual(self.refusal("-n", "nobody"), "-n nobody: no pod; namespaces are dev, research, serve, train")
+
+    def test_a_namespace_is_listed_alone_and_free_counts_with_all(self):
+        whole = self.document("atlas")
+        seen = self.document("atlas", "-n", "train")
+        for part in ("gpus", "used", "free", "out"):
+            self.assertEqual(seen["totals"][part], whole["totals"][part])
+        self.assertEqual(seen["rows"], whole["rows"])
+        self.assertEqual(seen["users"], [user for user in whole["users"] if user["namespace"] == "train"])
+        self.assertEqual(seen["waiting"], [pod for pod in whole["waiting"] if pod["pod"].startswith("train/")])
+        of_train = {shape["shape"]: shape["more"] for shape in seen["shapes"]}
+        self.assertEqual(of_train, {shape["shape"]: shape["more"] for shape in whole["shapes"] if shape["shape"] in of_train})
+        self.assertEqual(seen["makes_no_pods"], [])
+        self.assertIn("2 pods wait", self.shown(CLUSTERS / "atlas.json", "-n", "train"))
+
+    def test_all_prints_every_row(self):
+        pattern = json.loads((CLUSTERS / "atlas.json").read_text(encoding="utf-8"))["items"][0]
+        nodes = []
+        for name in (f"{number:02}" for number in range(15)):
+            labels = {**pattern["metadata"]["labels"], "kubernetes.io/hostname": f"g{name}", "pool": f"p{name}"}
+            nodes.append({**pattern, "metadata": {"name": f"g{name}", "labels": labels}})
+        file = self.write("many.json", json.dumps({"kind": "List", "apiVersion": "v1", "items": nodes}))
+        self.assertRegex(self.shown(file), r"(?m)^5 more +1 kind +5 +40 ")
+        self.assertNotIn(" more", self.shown(file, "--all"))
+        self.assertRegex(self.shown(file, "--by", "node"), r"(?m)^g\[00-14\] +A100-80GB whole +15 +120 ")
+
+    def test_wide_and_yaml(self):
+        text = self.shown(CLUSTERS / "atlas.json", "-o", "wide")
+        self.assertRegex(text, r"(?m)^POOL .* OUT +MEMORY +CORES +CPU +HOST MEMORY +LARGEST THAT FITS +LABELS$")
+        self.assertRegex(text, r"(?m)^SHAPE .* WRONG MODEL +WRONG LAYOUT +NOT ALLOWED +OUT$")
+        self.assertRegex(text, r"(?m)^4 gpu, 48 cpu +3 +1 +0 +0\.0 +5\.0 +0\.0 +0\.0 +4\.0 +2\.5 +4\.0$")
+        yaml = self.shown(CLUSTERS / "atlas.json", "-o", "yaml")
+        self.assertTrue(yaml.startswith('schema: "vgpualloc.show/1"\nby: "pool"\n'), yaml[:80])
+
+    def test_a_job_that_a_quota_keeps_from_making_pods(self):
+        self.assertEqual(self.document("atlas")["makes_no_pods"],
+                         [{"job": "research/sweep", "verdict": "quota", "resource": "requests.nvidia.com/gpu", "used": 2, "hard": 2,
+                           "needed": 1, "asked": 1000}])
+        cluster = json.loads((CLUSTERS / "atlas.json").read_text(encoding="utf-8"))
+        job = next(item for item in cluster["items"] if item["kind"] == "Job")
+        quota = next(item for item in cluster["items"] if item["kind"] == "ResourceQuota")
+        changes = {"suspended": (job["spec"], {"suspend": True}),
+                   "complete": (job["status"], {"conditions": [{"type": "Complete", "status": "True"}]}),
+                   "another name": (job["metadata"], {"name": "embed"}),  # this one has a pod
+                   "no GPU": (job["spec"]["template"]["spec"]["containers"][0], {"resources": {}}),
+                   "quota with room": (quota["status"], {"used": {"requests.nvidia.com/gpu": "1"}})}
+        for name, (place, change) in changes.items():
+            with self.subTest(name):
+                former = dict(place)
+                place.update(change)
+                file = self.write("changed.json", json.dumps(cluster))
+                place.clear()
+                place.update(former)
+                self.assertEqual(json.loads(self.shown(file, "--json"))["makes_no_pods"], [])
 
     def test_verdicts_and_what_excludes_a_shape(self):
         seen = self.document("atlas")

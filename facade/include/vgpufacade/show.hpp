@@ -15,6 +15,7 @@ namespace vgpufacade {
 struct show_question {
     std::vector<std::string> cluster; ///< inputs with the objects
     vgpusim::dialect_files dialects{};
+    vgpuops::show::selection chosen{}; ///< nodes, a namespace, and what the first table has rows of
 };
 
 /// Errors: those of the inputs; missing where they have no node; those of vgpuops::show::overview_of(); stopped.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -27,18 +28,20 @@ struct device_now {
     std::string node{};
 };
 
-/// The most that is on one node: its name and an amount; of equal ones the first.
+/// The most that is on one node, `amount_max` at most: of equal ones the first, and how many there are.
 std::vector<largest_part> most_on_a_node(const std::string& part, std::span<const device_now> devices,
-                                         std::int64_t (*amount_of)(const device_now&)) {
+                                         std::int64_t (*amount_of)(const device_now&), std::int64_t amount_max) {
     std::vector<std::pair<std::string, std::int64_t>> nodes;
     for (const device_now& device : devices) {
         const std::int64_t amount = amount_of(device);
         if (nodes.empty() || nodes.back().first != device.node) nodes.emplace_back(device.node, 0);
-        nodes.back().second += amount;
+        nodes.back().second = std::min(nodes.back().second + amount, amount_max);
     }
-    const auto most = std::ranges::max_element(nodes, {}, &std::pair<std::string, std::int64_t>::second);
+    using node_amount = std::pair<std::string, std::int64_t>;
+    const auto most = std::ranges::max_element(nodes, {}, &node_amount::second);
     if (most == nodes.end() || most->second == 0) return {};
-    return {{.part = part, .amount = most->second, .node = most->first}};
+    const auto equal = std::ranges::count(nodes, most->second, &node_amount::second);
+    return {{.part = part, .amount = most->second, .node = most->first, .nodes = equal}};
 }
 
 std::int64_t one_if_empty(const device_now& device) { return device.state == device_state{} ? 1 : 0; }
@@ -70,6 +73,7 @@ std::map<std::string, std::int64_t> profiles_of(const kube::snapshot& state, con
 std::vector<largest_part> instances(const kube::snapshot& state, std::span<const device_now> devices) {
     constexpr std::int64_t instances_max = 64; // of one GPU
     std::map<std::string, largest_part> by_profile;
+    std::map<std::string, std::string> last_node; // by profile
     for (const device_now& device : devices) {
         for (const auto& [profile, memory] : profiles_of(state, *device.read)) {
             const device_request request{.count = 1, .memory = {}, .cores = {}, .profile = profile};
@@ -79,6 +83,7 @@ std::vector<largest_part> instances(const kube::snapshot& state, std::span<const
             entry.part = profile;
             entry.amount += free;
             entry.memory_mib = memory;
+            if (std::exchange(last_node[profile], device.node) != device.node) ++entry.nodes;
         }
     }
     std::vector<largest_part> result;
@@ -112,12 +117,18 @@ largest_part free_slice(const device_now& device) {
 
 std::vector<largest_part> largest_slice(std::span<const device_now> devices) {
     largest_part largest;
+    std::string last_node; // where a slice of that size is
     const auto size = [](const largest_part& part) {
         return std::tuple{part.amount, part.cores > 0, part.memory_mib, part.cores};
     };
     for (const device_now& device : devices) {
         largest_part slice = free_slice(device);
-        if (size(slice) > size(largest)) largest = std::move(slice);
+        if (size(slice) == size(largest) && last_node != device.node) ++largest.nodes;
+        if (size(slice) > size(largest)) {
+            largest = std::move(slice);
+            largest.nodes = 1;
+        }
+        if (size(slice) >= size(largest)) last_node = device.node;
     }
     if (largest.amount == 0) return {};
     return {std::move(largest)};
@@ -138,12 +149,11 @@ std::vector<largest_part> largest_of(const kube::snapshot& state, std::span<cons
     }
     if (open.empty()) return {};
     const vgpualloc::device_registration& registered = open.front().read->registered;
-    if (registered.mode == "exclusive") return most_on_a_node("gpu", open, one_if_empty);
+    constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+    if (registered.mode == "exclusive") return most_on_a_node("gpu", open, one_if_empty, no_limit);
     if (registered.mode == "mig") return instances(state, open);
     if (registered.units.in_units()) {
-        auto result = most_on_a_node("replicas", open, free_slots);
-        if (!result.empty() && registered.units.one_per_container) result.front().amount = 1;
-        return result;
+        return most_on_a_node("replicas", open, free_slots, registered.units.one_per_container ? 1 : no_limit);
     }
     return largest_slice(open);
 }
@@ -154,8 +164,9 @@ std::string words_of(const largest_part& largest) {
         return fmt::format("{} MiB{} ({})", largest.memory_mib, cores, largest.node);
     }
     if (largest.node.empty()) return fmt::format("{} ({})", largest.part, largest.amount);
+    const std::string where = largest.nodes > 1 ? fmt::format("{} nodes", largest.nodes) : largest.node;
     const bool is_one = largest.part == "replicas" && largest.amount == 1;
-    return fmt::format("{} {} ({})", largest.amount, is_one ? "replica" : largest.part, largest.node);
+    return fmt::format("{} {} ({})", largest.amount, is_one ? "replica" : largest.part, where);
 }
 
 } // namespace vgpuops::show

@@ -14,8 +14,9 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/kube/node_set.hpp"
 #include "vgpualloc/model/trial.hpp"
-#include "vgpuops/show/pod_use.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgpuops/whatif/queue.hpp"
 
 namespace vgpuops::show {
@@ -43,59 +44,34 @@ std::set<std::string> pods_of_short_gangs(kube::snapshot& state, const std::vect
     return names;
 }
 
-void add_waiting(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                 const std::set<std::string>& short_gangs, const rooms& available, overview& to) {
+first_verdicts add_waiting(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                           const selection& chosen, const std::set<std::string>& short_gangs, const rooms& available,
+                           overview& to) {
     std::map<std::string, std::string> since;
+    for (const kube::snapshot_pod& pod : state.pending) since.emplace(pod.full_name(), std::string{});
     for (const kube::manifest& object : objects) {
-        if (object.kind == "Pod" && !object.created.empty()) {
-            since.emplace(kube::namespace_of(object) + "/" + object.name, object.created);
-        }
+        if (object.kind != "Pod" || !object.node_name.empty()) continue;
+        const auto entry = since.find(kube::namespace_of(object) + "/" + object.name);
+        if (entry != since.end() && entry->second.empty()) entry->second = object.created;
     }
-    std::map<vgpualloc::pod_request, verdict> first; // by shape
+    first_verdicts result;
     for (const kube::snapshot_pod& pod : state.pending) {
-        if (!asks_for_devices(pod)) continue;
+        if (!asks_for_devices(pod) || !is_listed(pod, chosen)) continue;
         const auto known = pod.failure ? available.end() : available.find(pod.request);
         const room here = known == available.end() ? room{.is_readable = false} : known->second;
         const std::string name = pod.full_name();
         const verdict why = verdict_of(pod, here, short_gangs.contains(name));
-        const auto moment = since.find(name);
-        to.waiting.push_back({.name = name, .why = why, .since = moment == since.end() ? "" : moment->second});
+        to.waiting.push_back({.name = name, .why = why, .since = since[name]});
         if (known == available.end()) continue;
-        const auto [entry, is_new] = first.emplace(pod.request, why);
+        const auto [entry, is_new] = result.emplace(pod.request, why);
         if (!is_new) entry->second = std::min(entry->second, why);
     }
     to.pods_wait = static_cast<std::int64_t>(to.waiting.size());
     std::ranges::sort(to.waiting, {}, &waiting_pod::name);
-    std::size_t position = 0; // rooms and shapes have one order
-    for (const auto& [request, here] : available) {
-        if (const auto entry = first.find(request); entry != first.end()) {
-            to.shapes[position].first_verdict = entry->second;
-        }
-        ++position;
-    }
-    std::ranges::stable_sort(to.shapes, {}, [](const shape_row& row) {
-        return std::tuple{row.wait == 0, -row.wait, row.first_verdict, -row.run, std::string_view{row.name}};
-    });
+    return result;
 }
 
 namespace {
-
-/// What the quotas of devices say, by namespace. A resource is named as pods name it.
-std::map<std::string, std::vector<quota_amount>> quotas_of(const kube::snapshot& state,
-                                                           const std::vector<kube::manifest>& objects) {
-    std::map<std::string, std::vector<quota_amount>> result;
-    for (const kube::manifest& object : objects) {
-        for (const auto& [limited, hard] : object.quota_hard) {
-            constexpr std::string_view prefix = "requests.";
-            std::string resource = limited.starts_with(prefix) ? limited.substr(prefix.size()) : limited;
-            const auto reads = [&](const auto& spoken) { return spoken->reads_resource(resource); };
-            if (std::ranges::none_of(state.dialects, reads)) continue;
-            const std::string& used = vgpualloc::kubernetes::value_of(object.quota_used, limited);
-            result[kube::namespace_of(object)].push_back({.resource = std::move(resource), .used = used, .hard = hard});
-        }
-    }
-    return result;
-}
 
 /// What of the cluster Kubernetes decides by and nothing here looked at. Quotas are shown.
 std::vector<std::string> not_looked_at(kube::snapshot& state) {
@@ -107,49 +83,45 @@ std::vector<std::string> not_looked_at(kube::snapshot& state) {
     return explaining::not_considered(state, pods);
 }
 
-} // namespace
-
-void add_users(const kube::snapshot& state, const std::vector<kube::manifest>& objects, overview& to) {
-    std::map<std::string, user_row> rows;
-    const std::vector<std::int64_t> used = used_by_pods(state);
-    for (std::size_t i = 0; i < state.bound.size(); ++i) {
-        if (!asks_for_devices(state.bound[i].pod) && used[i] == 0) continue;
-        user_row& row = rows[state.bound[i].pod.ns];
-        ++row.run;
-        ++to.pods_run;
-        row.used += used[i];
-    }
-    std::map<vgpualloc::pod_request, std::int64_t> known;
-    for (const kube::snapshot_pod& pod : state.pending) {
-        if (!asks_for_devices(pod)) continue;
-        user_row& row = rows[pod.ns];
-        ++row.wait;
-        const auto [entry, is_new] = known.try_emplace(pod.request);
-        if (is_new) entry->second = asked_by(state, pod.request);
-        row.asked += entry->second;
-    }
-    auto quotas = quotas_of(state, objects);
-    for (auto& [name, row] : rows) {
-        row.name = name;
-        row.quotas = std::move(quotas[name]);
-        to.users.push_back(std::move(row));
-    }
-    std::ranges::stable_sort(to.users, std::ranges::greater{},
-                             [](const user_row& row) { return std::pair{row.used, row.asked}; });
+/// Error unknown_name for a namespace that no pod is in.
+expected<void> check_namespace(const kube::snapshot& state, const std::string& ns) {
+    if (ns.empty()) return {};
+    std::set<std::string> names;
+    for (const kube::bound_pod& bound : state.bound) names.insert(bound.pod.ns);
+    for (const kube::snapshot_pod& pod : state.pending) names.insert(pod.ns);
+    if (names.contains(ns)) return {};
+    const std::vector<std::string> sorted{names.begin(), names.end()};
+    return unexpected(bad_input(error_code::unknown_name, "", "no pod; namespaces are " + vgpuformats::some_of(sorted))
+                          .at("-n " + ns));
 }
 
+} // namespace
+
 expected<overview> overview_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
-                               const stop_signal& stop) {
+                               const selection& chosen, const stop_signal& stop) {
     auto state = kube::make_snapshot(objects, dialects, stop);
     if (!state) return unexpected(std::move(state).error());
-    overview result;
+    const auto by = grouping_of(*state, chosen.by);
+    if (!by) return unexpected(by.error());
+    std::vector<bool> set;
+    if (!chosen.nodes.empty()) {
+        auto nodes = kube::nodes_in_set(state->nodes().nodes, chosen.nodes, "-l");
+        if (!nodes) return unexpected(std::move(nodes).error());
+        set = *std::move(nodes);
+    }
+    if (auto checked = check_namespace(*state, chosen.ns); !checked) return unexpected(std::move(checked).error());
+    overview result{.by = by->name};
     result.pods_all = static_cast<std::int64_t>(state->bound.size() + state->pending.size() + state->strays.size());
-    add_pools(*state, result);
-    const rooms available = add_shapes(*state, result, stop);
+    const rooms waiting = rooms_of_waiting(*state, chosen, stop);
     const auto short_gangs = pods_of_short_gangs(*state, objects, stop);
     if (stop.raised()) return unexpected(stop_signal::stopped());
-    add_waiting(*state, objects, short_gangs, available, result);
-    add_users(*state, objects, result);
+    const first_verdicts verdicts = add_waiting(*state, objects, chosen, short_gangs, waiting, result);
+    add_held_jobs(*state, objects, chosen, result);
+    keep_nodes(*state, set);
+    add_devices(*state, *by, result);
+    add_shapes(*state, chosen, set.empty() ? waiting : rooms{}, verdicts, result, stop);
+    add_pod_rows(*state, objects, chosen, *by, waiting, result);
+    if (stop.raised()) return unexpected(stop_signal::stopped());
     result.warnings = state->warnings;
     result.not_looked_at = not_looked_at(*state);
     return result;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "vgpuformats/json.hpp"
+#include "vgpuformats/yaml.hpp"
 #include "vgpuops/show/overview.hpp"
 
 namespace vgpuops::show {
@@ -41,7 +42,8 @@ document largest_json(const std::vector<largest_part>& parts) {
                                       {"amount", largest.amount},
                                       {"memory_mib", largest.memory_mib},
                                       {"cores", largest.cores},
-                                      {"node", largest.node.empty() ? document{} : document{largest.node}}}));
+                                      {"node", largest.node.empty() ? document{} : document{largest.node}},
+                                      {"nodes", largest.nodes}}));
     }
     return list;
 }
@@ -52,11 +54,16 @@ document out_json(const std::vector<std::pair<std::string, std::string>>& reason
     return list;
 }
 
-document rows_json(const std::vector<pool_row>& rows) {
+document amounts_json(std::int64_t total, std::int64_t used) {
+    return document::map({{"total", total}, {"used", used}});
+}
+
+document rows_json(const std::vector<device_row>& rows) {
     document list = document::list();
-    for (const pool_row* const row : sorted_by(rows, [](const pool_row& of) { return std::tie(of.pool, of.kind); })) {
+    for (const device_row* const row :
+         sorted_by(rows, [](const device_row& of) { return std::tie(of.key, of.kind); })) {
         list.push_back(
-            document::map({{"key", row->pool.empty() ? document{} : document{row->pool}},
+            document::map({{"key", row->key.empty() ? document{} : document{row->key}},
                            {"kind", row->kind},
                            {"nodes", document::list_of(row->nodes)},
                            {"gpus", row->gpus},
@@ -64,7 +71,11 @@ document rows_json(const std::vector<pool_row>& rows) {
                            {"used", row->parts[0]},
                            {"free", row->parts[1]},
                            {"out", row->parts[2]},
-                           {"memory_mib", document::map({{"total", row->memory_mib}, {"used", row->memory_used_mib}})},
+                           {"memory_mib", amounts_json(row->memory_mib, row->memory_used_mib)},
+                           {"cores", amounts_json(row->cores, row->cores_used)},
+                           {"host_cpu_milli", amounts_json(row->cpu_milli, row->cpu_used_milli)},
+                           {"host_memory_mib", amounts_json(row->host_memory_mib, row->host_memory_used_mib)},
+                           {"labels", document::map_of(row->labels)},
                            {"largest", largest_json(row->largest)},
                            {"out_because", out_json(row->out_because)}}));
     }
@@ -81,6 +92,10 @@ void add_idle(const vgpualloc::idle_parts& parts, document wrong_kind, document&
     to["out"] = milli_of(parts, idle_cause::out_of_service);
 }
 
+document wrong_json(const wrong_kinds& parts) {
+    return document::map({{"model", parts.model}, {"layout", parts.layout}, {"rules", parts.rules}});
+}
+
 document shapes_json(const std::vector<shape_row>& shapes) {
     document list = document::list();
     for (const shape_row* const row :
@@ -94,10 +109,7 @@ document shapes_json(const std::vector<shape_row>& shapes) {
                                         {"run", row->run},
                                         {"wait", row->wait},
                                         {"more", row->more}});
-        add_idle(
-            row->idle,
-            document::map({{"model", row->wrong.model}, {"layout", row->wrong.layout}, {"rules", row->wrong.rules}}),
-            entry);
+        add_idle(row->idle, wrong_json(row->wrong), entry);
         list.push_back(std::move(entry));
     }
     return list;
@@ -111,51 +123,71 @@ document amount_json(const std::string& written) {
     return written.empty() ? document{} : document{written};
 }
 
-document users_json(const std::vector<user_row>& users) {
+/// Rows of pods, with `name` for what they are counted by.
+document pods_json(const std::vector<pod_row>& rows, const char* name, bool has_quotas) {
     document list = document::list();
-    for (const user_row* const row : sorted_by(users, [](const user_row& of) { return std::string_view{of.name}; })) {
+    for (const pod_row* const row : sorted_by(rows, [](const pod_row& of) { return std::string_view{of.name}; })) {
+        document entry = document::map({{name, row->name.empty() ? document{} : document{row->name}},
+                                        {"run", row->run},
+                                        {"used", row->used},
+                                        {"wait", row->wait},
+                                        {"asked", row->asked}});
         document quotas = document::list();
         for (const quota_amount& quota : row->quotas) {
             quotas.push_back(document::map(
                 {{"resource", quota.resource}, {"used", amount_json(quota.used)}, {"hard", amount_json(quota.hard)}}));
         }
-        list.push_back(document::map({{"namespace", row->name},
-                                      {"run", row->run},
-                                      {"used", row->used},
-                                      {"wait", row->wait},
-                                      {"asked", row->asked},
-                                      {"quota", row->quotas.empty() ? document{} : std::move(quotas)}}));
+        if (has_quotas) entry["quota"] = row->quotas.empty() ? document{} : std::move(quotas);
+        list.push_back(std::move(entry));
     }
     return list;
 }
 
-} // namespace
+document held_json(const std::vector<held_job>& jobs) {
+    document list = document::list();
+    for (const held_job& job : jobs) {
+        list.push_back(document::map({{"job", job.name},
+                                      {"verdict", "quota"},
+                                      {"resource", job.resource},
+                                      {"used", amount_json(job.used)},
+                                      {"hard", amount_json(job.hard)},
+                                      {"needed", amount_json(job.needed)},
+                                      {"asked", job.asked}}));
+    }
+    return list;
+}
 
-std::string overview_json(const overview& seen) {
+document overview_document(const overview& seen) {
     document mean = document::map({{"run", seen.mean_run}, {"wait", seen.mean_wait}});
-    add_idle(seen.mean, milli_of(seen.mean, vgpualloc::idle_cause::wrong_kind), mean);
+    add_idle(seen.mean, wrong_json(seen.mean_wrong), mean);
     document warnings = document::list();
     for (const error& warning : seen.warnings) warnings.push_back(warning.message());
-    const document result =
-        document::map({{"schema", "vgpualloc.show/1"},
-                       {"by", "pool"},
-                       {"waiting", waiting_json(seen.waiting)},
-                       {"totals", document::map({{"nodes", seen.nodes},
-                                                 {"nodes_all", seen.nodes_all},
-                                                 {"gpus", seen.gpus},
-                                                 {"milli", seen.gpus * vgpualloc::whole_gpu.count()},
-                                                 {"used", seen.parts[0]},
-                                                 {"free", seen.parts[1]},
-                                                 {"out", seen.parts[2]},
-                                                 {"pods_run", seen.pods_run},
-                                                 {"pods_wait", seen.pods_wait}})},
-                       {"rows", rows_json(seen.rows)},
-                       {"shapes", shapes_json(seen.shapes)},
-                       {"mean", std::move(mean)},
-                       {"users", users_json(seen.users)},
-                       {"not_looked_at", document::list_of(seen.not_looked_at)},
-                       {"warnings", std::move(warnings)}});
-    return vgpuformats::print_json(result, 2) + "\n";
+    return document::map(
+        {{"schema", "vgpualloc.show/1"},
+         {"by", seen.by},
+         {"waiting", waiting_json(seen.waiting)},
+         {"makes_no_pods", held_json(seen.makes_no_pods)},
+         {"totals", document::map({{"nodes", seen.nodes},
+                                   {"nodes_all", seen.nodes_all},
+                                   {"gpus", seen.gpus},
+                                   {"milli", seen.gpus * vgpualloc::whole_gpu.count()},
+                                   {"used", seen.parts[0]},
+                                   {"free", seen.parts[1]},
+                                   {"out", seen.parts[2]},
+                                   {"pods_run", seen.pods_run},
+                                   {"pods_wait", seen.pods_wait}})},
+         {"rows", seen.pod_rows.empty() ? rows_json(seen.rows) : pods_json(seen.pod_rows, "key", false)},
+         {"shapes", shapes_json(seen.shapes)},
+         {"mean", std::move(mean)},
+         {"users", pods_json(seen.users, "namespace", true)},
+         {"not_looked_at", document::list_of(seen.not_looked_at)},
+         {"warnings", std::move(warnings)}});
 }
+
+} // namespace
+
+std::string overview_json(const overview& seen) { return vgpuformats::print_json(overview_document(seen), 2) + "\n"; }
+
+std::string overview_yaml(const overview& seen) { return vgpuformats::print_yaml(overview_document(seen)); }
 
 } // namespace vgpuops::show

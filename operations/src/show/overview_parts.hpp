@@ -15,17 +15,52 @@
 
 namespace vgpuops::show {
 
+/// What rows of the first table are made of.
+enum class row_kind : std::uint8_t { pool, kind, node, label, resource, of_namespace, queue, owner };
+
+struct grouping {
+    row_kind rows = row_kind::pool;
+    std::string name{}; ///< overview::by
+};
+
+/// What selection::by means. Errors: those of kube::label_key_of(), at "--by".
+[[nodiscard]] expected<grouping> grouping_of(const kube::snapshot& state, const std::string& by);
+[[nodiscard]] constexpr bool is_of_pods(row_kind rows) noexcept { return rows >= row_kind::resource; }
+
+/// Takes the nodes out of the cluster that are not in the set, and what runs there.
+void keep_nodes(kube::snapshot& state, const std::vector<bool>& set);
+
 /// Whether the pod counts here: it asks for devices, or nobody can read what it asks for.
 [[nodiscard]] bool asks_for_devices(const kube::snapshot_pod& pod);
+/// Whether the pod is in a namespace that is listed.
+[[nodiscard]] inline bool is_listed(const kube::snapshot_pod& pod, const selection& chosen) {
+    return chosen.ns.empty() || pod.ns == chosen.ns;
+}
+/// The device resources that containers of a pod name, all together.
+[[nodiscard]] std::map<std::string, std::int64_t> resources_of(const kube::snapshot& state,
+                                                               const vgpualloc::kubernetes::pod& object);
 
-/// The rows of pools, and the totals of nodes and GPUs.
-void add_pools(const kube::snapshot& state, overview& to);
+/// The rows of devices, unless the first table has pods, and the totals of nodes and GPUs.
+void add_devices(const kube::snapshot& state, const grouping& by, overview& to);
 
 /// What there is for the pods of each request, by request.
 using rooms = std::map<vgpualloc::pod_request, room>;
 
-/// The rows of shapes and their mean, and what there is for each.
-[[nodiscard]] rooms add_shapes(kube::snapshot& state, overview& to, const stop_signal& stop);
+/// For the requests of the pods that wait.
+[[nodiscard]] rooms rooms_of_waiting(kube::snapshot& state, const selection& chosen, const stop_signal& stop);
+
+/// The first verdict of the pods that wait, in the order of the list, by request.
+using first_verdicts = std::map<vgpualloc::pod_request, verdict>;
+
+/// The pods that wait.
+[[nodiscard]] first_verdicts add_waiting(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                         const selection& chosen, const std::set<std::string>& short_gangs,
+                                         const rooms& available, overview& to);
+
+/// The rows of shapes and their mean. Requests in `known` are not looked at again; it is empty where nodes were taken
+/// out since.
+void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& known, const first_verdicts& verdicts,
+                overview& to, const stop_signal& stop);
 
 /// What of the idle capacity that is of the wrong kind for a request is so for which reason; the parts add up to
 /// `wrong_milli`.
@@ -36,11 +71,12 @@ using rooms = std::map<vgpualloc::pod_request, room>;
 [[nodiscard]] std::set<std::string>
 pods_of_short_gangs(kube::snapshot& state, const std::vector<kube::manifest>& objects, const stop_signal& stop);
 
-/// The pods that wait, and the first verdict of every shape.
-void add_waiting(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                 const std::set<std::string>& short_gangs, const rooms& available, overview& to);
+/// The namespaces that have pods here, with their quotas of devices, and the rows of pods of the first table.
+void add_pod_rows(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen,
+                  const grouping& by, const rooms& waiting, overview& to);
 
-/// The namespaces that have pods here, with their quotas of devices.
-void add_users(const kube::snapshot& state, const std::vector<kube::manifest>& objects, overview& to);
+/// Jobs that make no pods because a quota of their namespace is used up.
+void add_held_jobs(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen,
+                   overview& to);
 
 } // namespace vgpuops::show

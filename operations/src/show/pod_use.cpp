@@ -102,6 +102,7 @@ vgpualloc::host_rules without_taints(vgpualloc::host_rules rules) {
 std::vector<std::int64_t> used_by_pods(const kube::snapshot& state) {
     std::vector<std::int64_t> result(state.bound.size());
     for (std::size_t n = 0; n < state.nodes().nodes.size(); ++n) {
+        if (!state.book->is_present(node_index{n})) continue;
         const auto states = state.book->devices(node_index{n});
         const std::vector<pod_part> parts = parts_on(state, node_index{n});
         for (auto first = parts.begin(); first != parts.end();) {

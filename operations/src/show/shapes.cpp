@@ -1,13 +1,17 @@
 // Shapes: what of the idle capacity more pods of each could have.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "overview_parts.hpp"
+#include "vgpualloc/metrics/round_to_total.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 #include "vgpuops/show/headroom.hpp"
 #include "vgpuops/show/names.hpp"
@@ -23,39 +27,28 @@ struct shape_pods {
     std::int64_t run = 0;
     std::int64_t wait = 0;
 };
-using pods_by_request = std::map<vgpualloc::pod_request, shape_pods>;
+struct points_to_less {
+    bool operator()(const vgpualloc::pod_request* left, const vgpualloc::pod_request* right) const {
+        return *left < *right;
+    }
+};
+using pods_by_request = std::map<const vgpualloc::pod_request*, shape_pods, points_to_less>;
 
-pods_by_request pods_of(const kube::snapshot& state) {
+/// The pods of the nodes that are there, and those that wait.
+pods_by_request pods_of(const kube::snapshot& state, const selection& chosen) {
     pods_by_request result;
     const auto entry_of = [&](const kube::snapshot_pod& pod) -> shape_pods* {
-        if (pod.failure || !asks_for_devices(pod)) return nullptr;
-        shape_pods& entry = result[pod.request];
+        if (pod.failure || !asks_for_devices(pod) || !is_listed(pod, chosen)) return nullptr;
+        shape_pods& entry = result[&pod.request];
         if (entry.first == nullptr) entry.first = &pod;
         return &entry;
     };
     for (const kube::bound_pod& runs : state.bound) {
+        if (!state.book->is_present(runs.node)) continue;
         if (shape_pods* const entry = entry_of(runs.pod)) ++entry->run;
     }
     for (const kube::snapshot_pod& waits : state.pending) {
         if (shape_pods* const entry = entry_of(waits)) ++entry->wait;
-    }
-    return result;
-}
-
-/// The device resources that a pod names, its containers together.
-std::map<std::string, std::int64_t> resources_of(const kube::snapshot& state, const kube::snapshot_pod& pod) {
-    std::map<std::string, std::int64_t> result;
-    const auto is_read = [&](const std::string& resource) {
-        return std::ranges::any_of(state.dialects,
-                                   [&](const auto& spoken) { return spoken->reads_resource(resource); });
-    };
-    for (const vgpualloc::kubernetes::container& container : pod.object.containers) {
-        for (const auto* const amounts : {&container.requests, &container.limits}) {
-            for (const auto& [resource, amount] : *amounts) {
-                const bool is_counted = amounts == &container.limits && container.requests.contains(resource);
-                if (!is_counted && is_read(resource)) result[resource] += amount;
-            }
-        }
     }
     return result;
 }
@@ -81,6 +74,24 @@ bool has_model_refusal(rejection_code code) {
 
 } // namespace
 
+std::map<std::string, std::int64_t> resources_of(const kube::snapshot& state,
+                                                 const vgpualloc::kubernetes::pod& object) {
+    std::map<std::string, std::int64_t> result;
+    const auto is_read = [&](const std::string& resource) {
+        return std::ranges::any_of(state.dialects,
+                                   [&](const auto& spoken) { return spoken->reads_resource(resource); });
+    };
+    for (const vgpualloc::kubernetes::container& container : object.containers) {
+        for (const auto* const amounts : {&container.requests, &container.limits}) {
+            for (const auto& [resource, amount] : *amounts) {
+                const bool is_counted = amounts == &container.limits && container.requests.contains(resource);
+                if (!is_counted && is_read(resource)) result[resource] += amount;
+            }
+        }
+    }
+    return result;
+}
+
 bool asks_for_devices(const kube::snapshot_pod& pod) {
     const auto& containers = pod.request.containers;
     return pod.failure.has_value() ||
@@ -102,6 +113,7 @@ wrong_kinds split_wrong_kind(const kube::snapshot& state, const vgpualloc::pod_r
     rules.resources.clear(); // that a node does not offer what the pod names is its layout, and no rule of the pod's
     wrong_kinds result;
     for (std::size_t n = 0; n < nodes.nodes.size(); ++n) {
+        if (!state.book->is_present(node_index{n})) continue;
         const vgpualloc::node& node = nodes.nodes[n];
         if (!node.host.ready || node.host.unschedulable) continue;
         const bool is_excluded = vgpualloc::why_not_host(rules, node.host, node.name) != rejection_code::none;
@@ -124,42 +136,82 @@ wrong_kinds split_wrong_kind(const kube::snapshot& state, const vgpualloc::pod_r
     return result;
 }
 
-rooms add_shapes(kube::snapshot& state, overview& to, const stop_signal& stop) {
-    const pods_by_request shapes = pods_of(state);
-    headroom spare{state};
+rooms rooms_of_waiting(kube::snapshot& state, const selection& chosen, const stop_signal& stop) {
+    rooms result;
+    for (const kube::snapshot_pod& pod : state.pending) {
+        if (!pod.failure && asks_for_devices(pod) && is_listed(pod, chosen)) result.try_emplace(pod.request);
+    }
     std::vector<const vgpualloc::pod_request*> requests;
-    for (const auto& [request, pods] : shapes) requests.push_back(&request);
+    for (const auto& [request, available] : result) requests.push_back(&request);
+    headroom spare{state};
     const std::vector<bool> alone = spare.fit_alone(requests, stop);
     const vgpualloc::idle_splitter splitter{*state.book};
-    std::vector<vgpualloc::counted_request> counted;
-    rooms result;
+    std::size_t position = 0;
     stop_signal end = stop;
-    for (const auto& [request, pods] : shapes) {
+    for (auto& [request, available] : result) {
         if (end.poll()) return result;
-        room available{.fits_alone = alone[result.size()],
-                       .more = spare.more_of(request, stop),
-                       .asked_milli = asked_by(state, request),
-                       .idle = splitter.of(request)};
+        available = {.fits_alone = alone[position++],
+                     .more = spare.more_of(request, stop),
+                     .asked_milli = asked_by(state, request),
+                     .idle = splitter.of(request)};
+    }
+    return result;
+}
+
+namespace {
+
+/// The mean over pods of what is of the wrong kind, in parts that add up to `wrong_milli`.
+wrong_kinds mean_of(const std::vector<shape_row>& rows, std::int64_t wrong_milli) {
+    std::array<double, 3> sums{};
+    for (const shape_row& row : rows) {
+        const auto pods = static_cast<double>(row.run + row.wait);
+        sums[0] += pods * static_cast<double>(row.wrong.model);
+        sums[1] += pods * static_cast<double>(row.wrong.layout);
+        sums[2] += pods * static_cast<double>(row.wrong.rules);
+    }
+    const double all = sums[0] + sums[1] + sums[2];
+    if (all <= 0) return {.layout = wrong_milli};
+    for (double& sum : sums) sum *= static_cast<double>(wrong_milli) / all;
+    std::array<std::int64_t, 3> parts{};
+    vgpualloc::round_to_total(std::span<const double>{sums}, 1, wrong_milli, parts);
+    return {.model = parts[0], .layout = parts[1], .rules = parts[2]};
+}
+
+} // namespace
+
+void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& known, const first_verdicts& verdicts,
+                overview& to, const stop_signal& stop) {
+    constexpr auto wrong_kind = static_cast<std::size_t>(vgpualloc::idle_cause::wrong_kind);
+    headroom spare{state};
+    const vgpualloc::idle_splitter splitter{*state.book};
+    std::vector<vgpualloc::counted_request> counted;
+    stop_signal end = stop;
+    for (const auto& [request, pods] : pods_of(state, chosen)) {
+        if (end.poll()) return;
+        const auto available = known.find(*request);
+        const bool is_known = available != known.end();
         shape_row row{.name = shape_name(*pods.first),
-                      .asks = resources_of(state, *pods.first),
-                      .cpu_milli = request.cpu.count(),
-                      .memory_mib = vgpualloc::mib_up(request.memory),
-                      .rules = shape_rules(request),
+                      .asks = resources_of(state, pods.first->object),
+                      .cpu_milli = request->cpu.count(),
+                      .memory_mib = vgpualloc::mib_up(request->memory),
+                      .rules = shape_rules(*request),
                       .run = pods.run,
                       .wait = pods.wait,
-                      .more = available.more,
-                      .idle = available.idle};
-        row.wrong =
-            split_wrong_kind(state, request, row.idle[static_cast<std::size_t>(vgpualloc::idle_cause::wrong_kind)]);
+                      .more = is_known ? available->second.more : spare.more_of(*request, stop),
+                      .idle = is_known ? available->second.idle : splitter.of(*request)};
+        row.wrong = split_wrong_kind(state, *request, row.idle[wrong_kind]);
+        if (const auto entry = verdicts.find(*request); entry != verdicts.end()) row.first_verdict = entry->second;
         to.shapes.push_back(std::move(row));
         to.mean_run += pods.run;
         to.mean_wait += pods.wait;
-        counted.push_back({.request = request, .pods = pods.run + pods.wait});
-        result.emplace(request, available);
+        counted.push_back({.request = *request, .pods = pods.run + pods.wait});
     }
     tell_apart(to.shapes);
     to.mean = splitter.mean_over(counted, stop);
-    return result;
+    to.mean_wrong = mean_of(to.shapes, to.mean[wrong_kind]);
+    std::ranges::stable_sort(to.shapes, {}, [](const shape_row& row) {
+        return std::tuple{row.wait == 0, -row.wait, row.first_verdict, -row.run, std::string_view{row.name}};
+    });
 }
 
 } // namespace vgpuops::show

@@ -262,6 +262,7 @@ public:
             }
         } else if (const pod_maker* const maker = maker_of(result)) {
             read_workload(spec, *maker, result);
+            read_maker(cursor(object, result), result);
         }
         manifests_.push_back(std::move(result));
     }

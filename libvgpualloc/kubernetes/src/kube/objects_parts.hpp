@@ -98,6 +98,8 @@ void read_pod_spec(const object_cursor& spec, manifest& target);
 void read_node_status(const object_cursor& status, manifest& target);
 /// Kind and name of the object that makes a pod, and of which there is one.
 void read_controller(const object_cursor& metadata, manifest& target);
+/// Of what makes pods: who made it, and whether a Job makes none any more, or none now.
+void read_maker(const object_cursor& object, manifest& target);
 /// What a quota allows is in its status as it is enforced, and before that in its spec.
 void read_quota(const object_cursor& object, manifest& target);
 

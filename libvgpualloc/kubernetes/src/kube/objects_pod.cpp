@@ -198,6 +198,17 @@ void read_controller(const object_cursor& metadata, manifest& target) {
     }
 }
 
+void read_maker(const object_cursor& object, manifest& target) {
+    read_controller(object.at("metadata"), target);
+    if (target.kind != "Job") return;
+    if (object.at("spec").at("suspend").truth(false)) target.phase = "Suspended";
+    for (const object_cursor& condition : object.at("status").at("conditions").items()) {
+        const std::string type = condition.at("type").text();
+        const bool is_end = type == "Complete" || type == "Failed";
+        if (is_end && condition.at("status").text() == "True") target.phase = type;
+    }
+}
+
 void read_quota(const object_cursor& object, manifest& target) {
     target.quota_hard = object.at("spec").at("hard").scalars();
     const auto status = object.at("status");

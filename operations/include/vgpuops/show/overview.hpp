@@ -19,15 +19,31 @@
 
 namespace vgpuops::show {
 
-/// GPUs of one pool and kind. Milli-GPU.
-struct pool_row {
-    std::string pool{}; ///< empty: its nodes have no pool label
+/// What of a cluster is shown.
+struct selection {
+    std::string nodes{}; ///< only these count (kube::nodes_in_set()); empty: all
+    std::string ns{};    ///< only pods of this namespace are listed; empty: all
+    /// What the first table has rows of: "pool", "kind", "node", "resource", "namespace", "queue", "owner", or a label
+    /// of nodes (kube::label_key_of()).
+    std::string by = "pool";
+};
+
+/// GPUs of one kind on nodes that are counted together. Milli-GPU.
+struct device_row {
+    std::string key{}; ///< the pool, the node or the value of the label; empty: there is none
     std::string kind{};
     std::vector<std::string> nodes{}; ///< ascending
     std::int64_t gpus = 0;
     three_parts parts{}; ///< used, free, out of service
     std::int64_t memory_mib = 0;
     std::int64_t memory_used_mib = 0;
+    std::int64_t cores = 0; ///< percent of a GPU's compute
+    std::int64_t cores_used = 0;
+    std::int64_t cpu_milli = 0; ///< of the hosts, with what pods without devices use
+    std::int64_t cpu_used_milli = 0;
+    std::int64_t host_memory_mib = 0;
+    std::int64_t host_memory_used_mib = 0;
+    std::map<std::string, std::string> labels{}; ///< that all these nodes have with one value
     std::vector<largest_part> largest{};
     std::vector<std::pair<std::string, std::string>> out_because{}; ///< reason and node, each once
 };
@@ -60,14 +76,24 @@ struct quota_amount {
     std::string hard{};
 };
 
-/// Pods of one namespace. Milli-GPU.
-struct user_row {
-    std::string name{};
+/// Pods that are counted together, by namespace, queue, owner or resource. Milli-GPU.
+struct pod_row {
+    std::string name{}; ///< empty: none, of a queue
     std::int64_t run = 0;
     std::int64_t used = 0;
     std::int64_t wait = 0;
     std::int64_t asked = 0;
-    std::vector<quota_amount> quotas{};
+    std::vector<quota_amount> quotas{}; ///< of a namespace
+};
+
+/// A Job that a quota keeps from making pods.
+struct held_job {
+    std::string name{};     ///< with its namespace
+    std::string resource{}; ///< the first of which the quota has too little left, as the quota has it
+    std::string used{};     ///< as written
+    std::string hard{};
+    std::string needed{};   ///< by one pod
+    std::int64_t asked = 0; ///< by one pod, milli-GPU
 };
 
 struct waiting_pod {
@@ -77,31 +103,46 @@ struct waiting_pod {
 };
 
 struct overview {
+    std::string by = "pool";    ///< selection::by; of a label its whole key
     std::int64_t nodes_all = 0; ///< also those without GPUs
     std::int64_t nodes = 0;     ///< with GPUs
     std::int64_t gpus = 0;
     three_parts parts{};
-    std::int64_t pods_all = 0; ///< also those without devices, and those that wait
-    std::int64_t pods_run = 0; ///< with devices
+    std::int64_t pods_all = 0; ///< of the files: also those without devices, and those that wait
+    std::int64_t pods_run = 0; ///< listed, with devices
     std::int64_t pods_wait = 0;
-    std::vector<pool_row> rows{};    ///< by their first node
+    std::vector<device_row> rows{};  ///< by their first node; empty where the first table has pods
+    std::vector<pod_row> pod_rows{}; ///< those of the first table where it has pods; who uses most first
     std::vector<shape_row> shapes{}; ///< those that wait first, by verdict; then by how many run
     vgpualloc::idle_parts mean{};    ///< over the pods of all shapes
+    wrong_kinds mean_wrong{};        ///< of it, what is of the wrong kind
     std::int64_t mean_run = 0;       ///< pods of shapes
     std::int64_t mean_wait = 0;
-    std::vector<user_row> users{};      ///< who uses most first
-    std::vector<waiting_pod> waiting{}; ///< by name
+    std::vector<pod_row> users{};          ///< by namespace; who uses most first
+    std::vector<waiting_pod> waiting{};    ///< by name
+    std::vector<held_job> makes_no_pods{}; ///< by name
     std::vector<std::string> not_looked_at{};
     std::vector<std::string> looked_for{}; ///< resources, where no node has a GPU
     std::vector<error> warnings{};         ///< of the snapshot
 };
 
-/// Errors: those of make_snapshot(); stopped.
+/// Pods that wait are on no node: whatever nodes are chosen, all are listed, and their verdicts and `asked` are those
+/// in the whole cluster. Amounts and `more` are of the chosen nodes, of pods of all namespaces. Errors: those of
+/// make_snapshot(); of nodes_in_set(), at "-l"; of label_key_of(), at "--by"; unknown_name, at "-n", for a namespace
+/// without pods; stopped.
 [[nodiscard]] expected<overview> overview_of(const std::vector<kube::manifest>& objects,
-                                             const vgpualloc::dialect_set& dialects, const stop_signal& stop = {});
+                                             const vgpualloc::dialect_set& dialects, const selection& chosen = {},
+                                             const stop_signal& stop = {});
+
+/// How tables are written.
+struct table_options {
+    bool is_wide = false; ///< also memory, compute, hosts and labels, and what of the wrong kind is so for which reason
+    bool lists_all = false; ///< no "and N more"
+};
 
 /// Aligned tables, of which each adds up as it is printed; and a document (docs/show.md names the members).
-[[nodiscard]] std::string overview_text(const overview& seen);
+[[nodiscard]] std::string overview_text(const overview& seen, const table_options& options = {});
 [[nodiscard]] std::string overview_json(const overview& seen);
+[[nodiscard]] std::string overview_yaml(const overview& seen);
 
 } // namespace vgpuops::show

@@ -9,8 +9,8 @@
 
 namespace vgpuops::show {
 
-/// What every bound pod has, by pod_id. What is used of a device is divided among its pods by what each would use of
-/// it alone, so that the sum over pods is what is used of all devices.
+/// What every bound pod has, by pod_id; nothing of those on nodes that were taken out. What is used of a device is
+/// divided among its pods by what each would use of it alone, so that the sum over pods is what is used of all devices.
 [[nodiscard]] std::vector<std::int64_t> used_by_pods(const kube::snapshot& state);
 
 /// What one pod of a request would use on the devices of the cluster on which that is least. Only nodes count that the

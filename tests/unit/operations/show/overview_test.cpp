@@ -1,6 +1,7 @@
 #include "vgpuops/show/overview.hpp"
 
 #include <numeric>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -108,6 +109,79 @@ TEST(show_overview, a_pod_whose_gang_is_short_waits_for_its_gang) {
     ASSERT_TRUE(seen.has_value());
     ASSERT_EQ(seen->waiting.size(), 2U);
     EXPECT_EQ(seen->waiting[0].why, show::verdict::gang);
+}
+
+/// Labels of a card_node() beside its own.
+std::string labelled(std::string node, const std::string& labels) {
+    return node.replace(node.find("}\n"), 1, ", " + labels + "}");
+}
+
+TEST(show_overview, used_is_the_same_by_whatever_it_is_counted_and_idle_adds_up_on_some_nodes) {
+    vgpualloc::rng random{37};
+    for (int i = 0; i < clusters_drawn / 10; ++i) {
+        const std::string text = random_cluster(random) + labelled(card_node("z", 2), "rack: r1") +
+                                 running_pod("rz", "z", 0, 20000, "labels: {kueue.x-k8s.io/queue-name: q},");
+        for (const char* const set : {"", "z", "n*", "rack", "!rack"}) {
+            std::optional<std::int64_t> used;
+            for (const char* const by : {"pool", "kind", "node", "rack", "resource", "namespace", "queue", "owner"}) {
+                const auto seen = show::overview_of(objects(text), {}, {.nodes = set, .by = by});
+                ASSERT_TRUE(seen.has_value()) << seen.error().message();
+                std::int64_t sum = 0;
+                for (const auto& row : seen->rows) sum += row.parts[0];
+                for (const auto& row : seen->pod_rows) sum += row.used;
+                ASSERT_EQ(sum, seen->parts[0]) << by << ", " << set << "\n" << text;
+                ASSERT_EQ(used.value_or(sum), sum) << by << ", " << set << "\n" << text;
+                used = sum;
+                for (const auto& shape : seen->shapes) {
+                    ASSERT_EQ(total_of(shape.idle), seen->parts[1] + seen->parts[2]) << set << "\n" << text;
+                    ASSERT_EQ(shape.wrong.model + shape.wrong.layout + shape.wrong.rules, shape.idle[3]) << text;
+                }
+                ASSERT_EQ(seen->mean_wrong.model + seen->mean_wrong.layout + seen->mean_wrong.rules, seen->mean[3]);
+            }
+        }
+    }
+}
+
+TEST(show_overview, a_set_of_nodes_is_a_cluster_of_its_own_but_for_verdicts) {
+    const std::string some = card_node("a", 2) + running_pod("r", "a", 0, 30000);
+    const std::string others = card_node("b", 1);
+    const std::string waiting = pod_object("w", 40000);
+    const auto alone = show::overview_of(objects(some + waiting), {});
+    const auto chosen = show::overview_of(objects(some + others + waiting), {}, {.nodes = "a"});
+    ASSERT_TRUE(alone && chosen);
+    EXPECT_EQ(chosen->parts, alone->parts);
+    ASSERT_EQ(chosen->shapes.size(), alone->shapes.size());
+    for (std::size_t i = 0; i < alone->shapes.size(); ++i) {
+        EXPECT_EQ(chosen->shapes[i].name, alone->shapes[i].name);
+        EXPECT_EQ(chosen->shapes[i].more, alone->shapes[i].more);
+        EXPECT_EQ(chosen->shapes[i].idle, alone->shapes[i].idle);
+    }
+    const auto full = show::overview_of(
+        objects(some + others + running_pod("s", "a", 1, 40000) + running_pod("t", "b", 0, 1000) + waiting), {},
+        {.nodes = "b"});
+    ASSERT_TRUE(full.has_value());
+    EXPECT_EQ(full->pods_run, 1);
+    ASSERT_EQ(full->waiting.size(), 1U);
+    EXPECT_EQ(full->waiting[0].why, show::verdict::scattered) << "what is free on node a counts";
+}
+
+TEST(show_overview, owners_are_the_topmost_that_the_objects_name) {
+    const std::string made = "ownerReferences: [{kind: ReplicaSet, name: web-5d4f, controller: true}],";
+    const std::string set = "---\napiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: web-5d4f, namespace: ns, "
+                            "ownerReferences: [{kind: Deployment, name: site, controller: true}]}\nspec: {replicas: 1, "
+                            "template: {spec: {containers: [{name: c, image: i}]}}}\n";
+    const std::string pod = card_node("a", 1) + running_pod("p", "a", 0, 1000, made);
+    const std::string hashed =
+        card_node("a", 1) + running_pod("p", "a", 0, 1000, made + " labels: {pod-template-hash: 5d4f},");
+    const auto owner_in = [](const std::string& text) {
+        const auto seen = show::overview_of(objects(text), {}, {.by = "owner"});
+        EXPECT_TRUE(seen && seen->pod_rows.size() == 1);
+        return seen && !seen->pod_rows.empty() ? seen->pod_rows[0].name : "";
+    };
+    EXPECT_EQ(owner_in(pod), "ns/web-5d4f ReplicaSet");
+    EXPECT_EQ(owner_in(pod + set), "ns/site Deployment");
+    EXPECT_EQ(owner_in(hashed), "ns/web Deployment");
+    EXPECT_EQ(owner_in(card_node("a", 1) + running_pod("p", "a", 0, 1000)), "ns/p Pod");
 }
 
 } // namespace

@@ -51,10 +51,10 @@ struct manifest {
     std::int64_t priority = 0; ///< of a pod as spec.priority has it, or else of its class; of a PriorityClass its value
     std::string priority_class;  ///< of a pod: spec.priorityClassName
     std::string created;         ///< of a pod: metadata.creationTimestamp, as written; these sort by time
-    std::string controller;      ///< of a pod: kind of the object that makes it ("DaemonSet"); empty: nobody said
-    std::string controller_name; ///< of a pod: the name of that object
+    std::string controller;      ///< of pods and what makes them: kind of the object that made it; empty: nobody said
+    std::string controller_name; ///< the name of that object
     bool terminating = false;    ///< it is being deleted
-    std::string phase;           ///< of a pod
+    std::string phase;           ///< of a pod; of a Job "Complete", "Failed" or "Suspended" if it is that
     std::vector<error> problems; ///< what of it could not be read; the rest was
 
     /// Whether both objects say the same; where they were read does not count.

@@ -1,4 +1,4 @@
-// GPUs by pool and kind.
+// GPUs by pool, kind, node or label.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -15,7 +15,7 @@ enum part : std::size_t { used, free_now, out };
 
 /// A row that is being filled, and its devices.
 struct growing_row {
-    pool_row row;
+    device_row row;
     std::vector<device_place> devices;
 };
 
@@ -36,9 +36,17 @@ std::string why_out(const vgpualloc::host_facts& host, vgpualloc::service_state 
     return {};
 }
 
-class pool_counter {
+/// Takes out the labels that a node does not have with the same value.
+void keep_common(const vgpualloc::node& node, std::map<std::string, std::string>& labels) {
+    std::erase_if(labels, [&](const auto& entry) {
+        const std::string* const value = node.host.label(entry.first);
+        return value == nullptr || *value != entry.second;
+    });
+}
+
+class device_counter {
 public:
-    explicit pool_counter(const kube::snapshot& state) : state_{&state} {
+    device_counter(const kube::snapshot& state, const grouping& by) : state_{&state}, by_{&by} {
         for (const auto& devices : state.devices) {
             for (const kube::snapshot_device& device : devices) models_.add(device.registered.model);
         }
@@ -46,31 +54,51 @@ public:
 
     void add_node(node_index where) {
         const vgpualloc::node& node = state_->nodes().nodes[where.at()];
-        const std::string pool = pool_of(node);
+        const std::string key = key_of(node);
         for (std::size_t d = 0; d < node.devices.size(); ++d) {
             const kube::snapshot_device& device = state_->device(where, device_index{d});
             std::string kind = models_.name_of(device.registered.model) + " " + sharing_name(node, device);
-            growing_row& entry = rows_[{pool, kind}];
-            entry.row.pool = pool;
+            growing_row& entry = rows_[{key, kind}];
+            entry.row.key = key;
             entry.row.kind = std::move(kind);
-            if (entry.row.nodes.empty() || entry.row.nodes.back() != node.name) entry.row.nodes.push_back(node.name);
+            if (entry.row.nodes.empty() || entry.row.nodes.back() != node.name) add_host(where, entry.row);
             add_device({where, device_index{d}}, entry);
         }
     }
 
-    [[nodiscard]] std::vector<pool_row> take() {
-        std::vector<pool_row> result;
+    [[nodiscard]] std::vector<device_row> take() {
+        std::vector<device_row> result;
         for (auto& [key, entry] : rows_) {
             entry.row.largest = largest_of(*state_, entry.devices);
             std::ranges::sort(entry.row.nodes);
             std::ranges::sort(entry.row.out_because);
             result.push_back(std::move(entry.row));
         }
-        std::ranges::stable_sort(result, {}, [](const pool_row& row) -> const auto& { return row.nodes.front(); });
+        std::ranges::stable_sort(result, {}, [](const device_row& row) -> const auto& { return row.nodes.front(); });
         return result;
     }
 
 private:
+    [[nodiscard]] std::string key_of(const vgpualloc::node& node) const {
+        if (by_->rows == row_kind::pool) return pool_of(node);
+        if (by_->rows == row_kind::node) return node.name;
+        if (by_->rows != row_kind::label) return {};
+        const std::string* const value = node.host.label(by_->name);
+        return value == nullptr ? std::string{} : *value;
+    }
+
+    void add_host(node_index where, device_row& to) const {
+        const vgpualloc::node& node = state_->nodes().nodes[where.at()];
+        const vgpualloc::host_use& used_there = state_->book->host(where);
+        if (to.nodes.empty()) to.labels.insert(node.host.labels.begin(), node.host.labels.end());
+        keep_common(node, to.labels);
+        to.nodes.push_back(node.name);
+        to.cpu_milli += node.cpu.count();
+        to.cpu_used_milli += used_there.cpu.count();
+        to.host_memory_mib += vgpualloc::mib_up(node.memory);
+        to.host_memory_used_mib += vgpualloc::mib_up(used_there.memory);
+    }
+
     void add_device(const device_place& place, growing_row& to) const {
         const auto& [where, which] = place;
         const vgpualloc::device_spec& spec = state_->nodes().spec_of(where, which);
@@ -79,11 +107,14 @@ private:
         const vgpualloc::node& node = state_->nodes().nodes[where.at()];
         const std::string because = why_out(node.host, state_->book->services(where)[which.at()]);
         const std::int64_t idle = vgpualloc::whole_gpu.count() - used_milli;
+        const vgpualloc::use_vector amounts = spec.mode->use(spec, now);
         ++to.row.gpus;
         to.row.parts[part::used] += used_milli;
         to.row.parts[because.empty() ? part::free_now : part::out] += idle;
         to.row.memory_mib += spec.memory.count();
-        to.row.memory_used_mib += spec.mode->use(spec, now).memory.count();
+        to.row.memory_used_mib += amounts.memory.count();
+        to.row.cores += spec.cores.count();
+        to.row.cores_used += amounts.compute.count();
         to.devices.push_back(place);
         if (because.empty() || idle == 0) return;
         const std::pair reason{because, node.name};
@@ -91,24 +122,27 @@ private:
     }
 
     const kube::snapshot* state_;
+    const grouping* by_;
     model_names models_;
-    std::map<std::pair<std::string, std::string>, growing_row> rows_; ///< by pool and kind
+    std::map<std::pair<std::string, std::string>, growing_row> rows_; ///< by key and kind
 };
 
 } // namespace
 
-void add_pools(const kube::snapshot& state, overview& to) {
-    pool_counter counter{state};
+void add_devices(const kube::snapshot& state, const grouping& by, overview& to) {
+    device_counter counter{state, by};
     for (std::size_t n = 0; n < state.nodes().nodes.size(); ++n) {
+        if (!state.book->is_present(node_index{n})) continue;
         ++to.nodes_all;
         if (!state.nodes().nodes[n].devices.empty()) ++to.nodes;
         counter.add_node(node_index{n});
     }
     to.rows = counter.take();
-    for (const pool_row& row : to.rows) {
+    for (const device_row& row : to.rows) {
         to.gpus += row.gpus;
         for (std::size_t i = 0; i < to.parts.size(); ++i) to.parts[i] += row.parts[i];
     }
+    if (is_of_pods(by.rows)) to.rows.clear();
     if (to.gpus > 0) return;
     for (const auto& spoken : state.dialects) {
         for (std::string& resource : spoken->resources()) to.looked_for.push_back(std::move(resource));

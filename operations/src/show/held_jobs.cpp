@@ -1,0 +1,97 @@
+// Jobs that a quota keeps from making pods: nothing of them is among the pods that wait.
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "overview_parts.hpp"
+#include "vgpualloc/dialect/quantity.hpp"
+#include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpuops/show/pod_use.hpp"
+
+namespace vgpuops::show {
+
+namespace {
+
+using vgpualloc::kubernetes::quantity_unit;
+
+/// What one pod of a Job counts of a resource as a quota names it, as an amount of the unit in which the quota is
+/// compared; none: of a resource that is not looked at.
+struct counted_amount {
+    std::int64_t amount = 0;
+    quantity_unit unit = quantity_unit::one;
+};
+
+std::optional<counted_amount> counted_by(const kube::manifest& job, const std::map<std::string, std::int64_t>& devices,
+                                         const std::string& limited) {
+    if (limited == "pods" || limited == "count/pods") return counted_amount{.amount = 1};
+    if (limited == "cpu" || limited == "requests.cpu") {
+        return counted_amount{.amount = job.cpu.count(), .unit = quantity_unit::thousandth};
+    }
+    if (limited == "memory" || limited == "requests.memory") return counted_amount{.amount = job.memory.count()};
+    constexpr std::string_view prefix = "requests.";
+    const auto entry = devices.find(limited.starts_with(prefix) ? limited.substr(prefix.size()) : limited);
+    if (entry == devices.end()) return std::nullopt;
+    return counted_amount{.amount = entry->second};
+}
+
+/// The first resource of a quota of which too little is left for one pod; none: a pod may be made, or the quota does
+/// not say what is used.
+std::optional<held_job> held_by(const kube::manifest& quota, const kube::manifest& job,
+                                const std::map<std::string, std::int64_t>& devices) {
+    for (const auto& [limited, hard] : quota.quota_hard) {
+        const auto needed = counted_by(job, devices, limited);
+        if (!needed || needed->amount == 0) continue;
+        const std::string& used = vgpualloc::kubernetes::value_of(quota.quota_used, limited);
+        const auto most =
+            vgpualloc::kubernetes::parse_quantity(hard, needed->unit, vgpualloc::kubernetes::rounding::down);
+        const auto taken =
+            vgpualloc::kubernetes::parse_quantity(used, needed->unit, vgpualloc::kubernetes::rounding::up);
+        if (!most || !taken || *taken + needed->amount <= *most) continue;
+        const bool is_in_thousandths = needed->unit == quantity_unit::thousandth;
+        return held_job{.resource = limited,
+                        .used = used,
+                        .hard = hard,
+                        .needed = std::to_string(needed->amount) + (is_in_thousandths ? "m" : "")};
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+void add_held_jobs(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen,
+                   overview& to) {
+    std::vector<const kube::manifest*> quotas;
+    std::vector<const kube::manifest*> jobs; // that could make pods now
+    for (const kube::manifest& object : objects) {
+        if (object.kind == "ResourceQuota") quotas.push_back(&object);
+        const bool is_job = object.kind == "Job" && object.pod && object.api_version.starts_with("batch/");
+        if (!is_job || !object.phase.empty() || object.terminating || object.replicas == 0) continue;
+        if (chosen.ns.empty() || kube::namespace_of(object) == chosen.ns) jobs.push_back(&object);
+    }
+    if (quotas.empty() || jobs.empty()) return;
+    std::set<std::pair<std::string, std::string>> have_pods; // namespaces and names of Jobs
+    for (const kube::manifest& object : objects) {
+        if (object.controller == "Job") have_pods.emplace(kube::namespace_of(object), object.controller_name);
+    }
+    for (const kube::manifest* const job : jobs) {
+        const std::string ns = kube::namespace_of(*job);
+        if (have_pods.contains({ns, job->name})) continue;
+        const auto pod = kube::read_snapshot_pod(*job, state.dialects);
+        if (!pod || !asks_for_devices(*pod)) continue;
+        const auto devices = resources_of(state, pod->object);
+        for (const kube::manifest* const quota : quotas) {
+            if (kube::namespace_of(*quota) != ns) continue;
+            auto held = held_by(*quota, *job, devices);
+            if (!held) continue;
+            held->name = ns + "/" + job->name;
+            held->asked = asked_by(state, pod->request);
+            to.makes_no_pods.push_back(*std::move(held));
+            break;
+        }
+    }
+    std::ranges::sort(to.makes_no_pods, {}, &held_job::name);
+}
+
+} // namespace vgpuops::show

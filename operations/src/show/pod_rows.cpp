@@ -1,0 +1,172 @@
+// Who has GPUs and who waits for some: pods by namespace, queue, owner or resource.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "overview_parts.hpp"
+#include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpuops/show/pod_use.hpp"
+
+namespace vgpuops::show {
+
+namespace {
+
+/// What the quotas of devices say, by namespace. A resource is named as pods name it.
+std::map<std::string, std::vector<quota_amount>> quotas_of(const kube::snapshot& state,
+                                                           const std::vector<kube::manifest>& objects) {
+    std::map<std::string, std::vector<quota_amount>> result;
+    for (const kube::manifest& object : objects) {
+        for (const auto& [limited, hard] : object.quota_hard) {
+            constexpr std::string_view prefix = "requests.";
+            std::string resource = limited.starts_with(prefix) ? limited.substr(prefix.size()) : limited;
+            const auto reads = [&](const auto& spoken) { return spoken->reads_resource(resource); };
+            if (std::ranges::none_of(state.dialects, reads)) continue;
+            const std::string& used = vgpualloc::kubernetes::value_of(object.quota_used, limited);
+            result[kube::namespace_of(object)].push_back({.resource = std::move(resource), .used = used, .hard = hard});
+        }
+    }
+    return result;
+}
+
+/// Who made which pod: the objects that say it.
+class owner_names {
+public:
+    explicit owner_names(const std::vector<kube::manifest>& objects) {
+        for (const kube::manifest& object : objects) {
+            if (!object.controller.empty()) makers_.emplace(key_of(object.kind, object), &object);
+        }
+    }
+
+    /// "train/llm Job": the topmost of the objects that made the pod, as far as the objects say it, or the pod itself.
+    [[nodiscard]] std::string top_of(const kube::snapshot_pod& pod) const {
+        constexpr int steps_max = 8; // against a circle
+        std::string kind = "Pod";
+        std::string name = pod.name;
+        for (int step = 0; step < steps_max; ++step) {
+            const auto maker = makers_.find(maker_key{kind, pod.ns, name});
+            if (maker == makers_.end()) break;
+            kind = maker->second->controller;
+            name = maker->second->controller_name;
+        }
+        // Exports seldom have ReplicaSets. A Deployment calls its own by its name and this label's value.
+        const auto hash = pod.object.labels.find("pod-template-hash");
+        if (kind == "ReplicaSet" && hash != pod.object.labels.end() && name.ends_with("-" + hash->second)) {
+            name.resize(name.size() - hash->second.size() - 1);
+            kind = "Deployment";
+        }
+        return pod.ns + "/" + name + " " + kind;
+    }
+
+private:
+    using maker_key = std::array<std::string, 3>; ///< kind, namespace and name
+
+    static maker_key key_of(const std::string& kind, const kube::manifest& object) {
+        return {kind, kube::namespace_of(object), object.name};
+    }
+
+    std::map<maker_key, const kube::manifest*> makers_; ///< objects that something made
+};
+
+/// The queue of Kueue or Volcano that a pod names; empty: none.
+std::string queue_of(const kube::snapshot_pod& pod) {
+    for (const char* const key :
+         {"kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name", "volcano.sh/queue-name"}) {
+        for (const auto* const texts : {&pod.object.labels, &pod.object.annotations}) {
+            if (const auto entry = texts->find(key); entry != texts->end()) return entry->second;
+        }
+    }
+    return {};
+}
+
+/// The device resources that a pod names: "nvidia.com/gpu, gpumem". A domain is not repeated.
+std::string resource_words(const kube::snapshot& state, const kube::snapshot_pod& pod) {
+    std::string words;
+    std::string domain;
+    for (const auto& [resource, amount] : resources_of(state, pod.object)) {
+        const std::string own = resource.substr(0, resource.rfind('/') + 1);
+        const bool is_repeated = !words.empty() && own == domain;
+        words += (words.empty() ? "" : ", ") + (is_repeated ? resource.substr(own.size()) : resource);
+        domain = own;
+    }
+    return words;
+}
+
+/// Counts pods by a key of theirs.
+class pod_counter {
+public:
+    using key_function = std::function<std::string(const kube::snapshot_pod&)>;
+    explicit pod_counter(key_function key) : key_{std::move(key)} {}
+
+    void add_running(const kube::snapshot_pod& pod, std::int64_t used_milli) {
+        pod_row& row = rows_[key_(pod)];
+        ++row.run;
+        row.used += used_milli;
+    }
+    void add_waiting(const kube::snapshot_pod& pod, std::int64_t asked_milli) {
+        pod_row& row = rows_[key_(pod)];
+        ++row.wait;
+        row.asked += asked_milli;
+    }
+
+    /// Who uses most first.
+    [[nodiscard]] std::vector<pod_row> take() {
+        std::vector<pod_row> result;
+        for (auto& [name, row] : rows_) {
+            row.name = name;
+            result.push_back(std::move(row));
+        }
+        std::ranges::stable_sort(result, std::ranges::greater{},
+                                 [](const pod_row& row) { return std::pair{row.used, row.asked}; });
+        return result;
+    }
+
+private:
+    key_function key_;
+    std::map<std::string, pod_row> rows_;
+};
+
+pod_counter::key_function key_of_rows(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                      row_kind rows) {
+    if (rows == row_kind::queue) return queue_of;
+    if (rows == row_kind::resource) {
+        return [&state](const kube::snapshot_pod& pod) { return resource_words(state, pod); };
+    }
+    if (rows == row_kind::owner) {
+        return [owners = owner_names{objects}](const kube::snapshot_pod& pod) { return owners.top_of(pod); };
+    }
+    return [](const kube::snapshot_pod& pod) { return pod.ns; };
+}
+
+} // namespace
+
+void add_pod_rows(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen,
+                  const grouping& by, const rooms& waiting, overview& to) {
+    pod_counter users{key_of_rows(state, objects, row_kind::of_namespace)};
+    pod_counter rows{key_of_rows(state, objects, by.rows)};
+    const bool has_rows = is_of_pods(by.rows);
+    const std::vector<std::int64_t> used_milli = used_by_pods(state);
+    for (std::size_t i = 0; i < state.bound.size(); ++i) {
+        const auto& [pod, where] = state.bound[i];
+        if (!state.book->is_present(where) || !is_listed(pod, chosen)) continue;
+        if (!asks_for_devices(pod) && used_milli[i] == 0) continue;
+        ++to.pods_run;
+        users.add_running(pod, used_milli[i]);
+        if (has_rows) rows.add_running(pod, used_milli[i]);
+    }
+    for (const kube::snapshot_pod& pod : state.pending) {
+        if (!asks_for_devices(pod) || !is_listed(pod, chosen)) continue;
+        const auto available = pod.failure ? waiting.end() : waiting.find(pod.request);
+        const std::int64_t asked_milli = available == waiting.end() ? 0 : available->second.asked_milli;
+        users.add_waiting(pod, asked_milli);
+        if (has_rows) rows.add_waiting(pod, asked_milli);
+    }
+    auto quotas = quotas_of(state, objects);
+    to.users = users.take();
+    for (pod_row& row : to.users) row.quotas = std::move(quotas[row.name]);
+    if (has_rows) to.pod_rows = by.rows == row_kind::of_namespace ? to.users : rows.take();
+}
+
+} // namespace vgpuops::show
