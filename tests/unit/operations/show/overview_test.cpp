@@ -112,14 +112,14 @@ TEST(show_overview, a_pod_whose_gang_is_short_waits_for_its_gang) {
 }
 
 /// Labels of a card_node() beside its own.
-std::string labelled(std::string node, const std::string& labels) {
+std::string with_labels(std::string node, const std::string& labels) {
     return node.replace(node.find("}\n"), 1, ", " + labels + "}");
 }
 
 TEST(show_overview, used_is_the_same_by_whatever_it_is_counted_and_idle_adds_up_on_some_nodes) {
     vgpualloc::rng random{37};
     for (int i = 0; i < clusters_drawn / 10; ++i) {
-        const std::string text = random_cluster(random) + labelled(card_node("z", 2), "rack: r1") +
+        const std::string text = random_cluster(random) + with_labels(card_node("z", 2), "rack: r1") +
                                  running_pod("rz", "z", 0, 20000, "labels: {kueue.x-k8s.io/queue-name: q},");
         for (const char* const set : {"", "z", "n*", "rack", "!rack"}) {
             std::optional<std::int64_t> used;
