@@ -55,6 +55,7 @@ class Cluster:
             left = 16
         elif kind == "hami":
             annotations = {"hami.io/node-nvidia-register": json.dumps(hami_cards(name))}
+            resources = {"nvidia.com/gpu": 40}
             left = [46068] * 4
         else:
             left = None
