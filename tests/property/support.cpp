@@ -31,6 +31,13 @@ std::int64_t amount(std::int64_t most, std::int64_t step) {
 
 bool chance(int one_in) { return *rc::gen::inRange(0, one_in) == 0; }
 
+/// bid_price with few steps of its prices: how exact they are is nothing to what is compared here, and the
+/// steps would be most of the time. The soak has all of them.
+std::unique_ptr<policy> make_quick_bid_price(const policy_parameters& parameters) {
+    return std::make_unique<policies::bid_price>(parameters,
+                                                 bid_options{.descent_steps = 16, .descent_steps_turning = 16});
+}
+
 template <class Draw>
 auto draw_list(int least, int most, Draw&& draw) {
     std::vector<decltype(draw())> list;
@@ -430,6 +437,7 @@ std::string test_name(const testing::TestParamInfo<policy_choice>& info) {
 policies_of::policies_of(const policy_choice& choice, const world& what) {
     std::vector<policy_entry> known(native_policies.begin(), native_policies.end());
     known.insert(known.end(), compat::fgd_policies.begin(), compat::fgd_policies.end());
+    std::ranges::find(known, policies::bid_price::id, &policy_entry::name)->make = make_quick_bid_price;
     policy_parameters parameters;
     parameters.target = workload_of(what);
     parameters.seed = 5;
