@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -171,6 +172,69 @@ std::string host_memory_words(vgpualloc::bytes memory) {
     constexpr std::int64_t mib_per_gib = 1024;
     const std::int64_t amount = vgpualloc::mib_up(memory);
     return amount % mib_per_gib == 0 ? fmt::format("{} GiB", amount / mib_per_gib) : fmt::format("{} MiB", amount);
+}
+
+namespace {
+
+/// Names that differ in the number at their end, in sequence.
+struct name_run {
+    std::string_view prefix;
+    std::string_view first; ///< digits
+    std::string_view last;
+    std::size_t names = 1;
+};
+
+/// The digits at the end of a name, as many as are a number of 18 digits.
+std::string_view last_digits(std::string_view name) {
+    constexpr std::size_t digits_max = 18;
+    std::size_t digits = 0;
+    while (digits < std::min(name.size(), digits_max) &&
+           std::isdigit(static_cast<unsigned char>(name[name.size() - digits - 1])) != 0) {
+        ++digits;
+    }
+    return name.substr(name.size() - digits);
+}
+
+std::int64_t number_of(std::string_view digits) {
+    std::int64_t number = 0;
+    for (const char digit : digits) number = number * 10 + (digit - '0');
+    return number;
+}
+
+/// Whether `next` is the number after `last`, written alike: with as many digits, or both without zeros before it.
+bool follows(std::string_view last, std::string_view next) {
+    if (last.empty() || next.empty() || number_of(next) != number_of(last) + 1) return false;
+    return last.size() == next.size() || (last.front() != '0' && next.front() != '0');
+}
+
+} // namespace
+
+std::string folded_names(const std::vector<std::string>& names, std::size_t pieces_max) {
+    std::vector<name_run> runs;
+    for (const std::string_view name : names) {
+        const std::string_view digits = last_digits(name);
+        runs.push_back({.prefix = name.substr(0, name.size() - digits.size()), .first = digits, .last = digits});
+    }
+    std::ranges::stable_sort(runs, {},
+                             [](const name_run& run) { return std::tuple{run.prefix, number_of(run.first)}; });
+    std::vector<name_run> folded;
+    for (const name_run& run : runs) {
+        if (!folded.empty() && folded.back().prefix == run.prefix && follows(folded.back().last, run.first)) {
+            folded.back().last = run.last;
+            ++folded.back().names;
+        } else {
+            folded.push_back(run);
+        }
+    }
+    std::string result;
+    std::size_t names_left = names.size();
+    for (std::size_t i = 0; i < std::min(folded.size(), pieces_max); ++i) {
+        const auto& [prefix, first, last, count] = folded[i];
+        result += (i == 0 ? "" : ", ") + std::string{prefix};
+        result += count == 1 ? std::string{first} : fmt::format("[{}-{}]", first, last);
+        names_left -= count;
+    }
+    return names_left == 0 ? result : fmt::format("{} and {} more", result, names_left);
 }
 
 } // namespace vgpuops::show

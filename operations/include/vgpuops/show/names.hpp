@@ -1,6 +1,7 @@
 // What nodes, devices and requests are called in tables: pools, kinds, shapes.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -43,5 +44,9 @@ private:
 
 /// Host memory, where it is what tells two shapes apart: "192 GiB", "500 MiB".
 [[nodiscard]] std::string host_memory_words(vgpualloc::bytes memory);
+
+/// Names with numbers that follow one another are folded: "a100-[1-3], t4-1". Of more than `pieces_max` pieces the
+/// first are named, and how many names follow. `names` are ascending.
+[[nodiscard]] std::string folded_names(const std::vector<std::string>& names, std::size_t pieces_max);
 
 } // namespace vgpuops::show

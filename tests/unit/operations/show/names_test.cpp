@@ -41,4 +41,12 @@ TEST(show_names, a_shape_is_what_a_pod_asks_for_and_its_rules) {
     EXPECT_EQ(show::host_memory_words(vgpualloc::bytes{std::int64_t{3} << 30U}), "3 GiB");
 }
 
+TEST(show_names, names_with_numbers_in_sequence_are_folded) {
+    EXPECT_EQ(show::folded_names({"a100-1", "a100-2", "a100-3", "t4-1"}, 3), "a100-[1-3], t4-1");
+    EXPECT_EQ(show::folded_names({"tag-10", "tag-8", "tag-9"}, 3), "tag-[8-10]");
+    EXPECT_EQ(show::folded_names({"n-008", "n-009", "n-010", "n-012"}, 3), "n-[008-010], n-012");
+    EXPECT_EQ(show::folded_names({"a", "b", "c-1", "c-2", "d"}, 2), "a, b and 3 more");
+    EXPECT_EQ(show::folded_names({"n-09", "n-10", "n-9"}, 3), "n-09, n-[9-10]");
+}
+
 } // namespace
