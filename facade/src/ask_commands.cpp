@@ -186,6 +186,7 @@ void whatif_into(reply_texts& reply, const named_options& options, const vgpufor
         text_option<question>("add_nodes", [](question& q) -> auto& { return q.add_nodes; }),
         text_option<question>("add_pods", [](question& q) -> auto& { return q.add_pods; }),
         text_option<question>("node_template", [](question& q) -> auto& { return q.templates; }),
+        text_option<question>("uncordon", [](question& q) -> auto& { return q.asked.wanted.uncordoned; }),
         text_option<question>("drain", [](question& q) -> auto& { return q.asked.wanted.drained; }),
         text_option<question>("fail", [](question& q) -> auto& { return q.failed; }),
         text_option<question>("set_mode", [](question& q) -> auto& { return q.modes; }),

@@ -71,6 +71,7 @@ void add_whatif(CLI::App& app) {
                    "(default: the cluster's largest); repeatable");
     add_repeatable(*command, "--node-template", chosen->question.templates, "FILE",
                    "Node objects that --add-nodes and --find-nodes may name, with their ConfigMaps; repeatable");
+    add_repeatable(*command, "--uncordon", asked.wanted.uncordoned, "NODE", "Let a node take pods again; repeatable");
     add_repeatable(*command, "--drain", asked.wanted.drained, "NODE",
                    "Cordon a node and evict its pods, but for those of a DaemonSet; repeatable");
     add_repeatable(*command, "--fail", chosen->question.failed, "NODE[/DEVICE]",

@@ -32,6 +32,7 @@ void add_explain(CLI::App& app);
 void add_snapshot(CLI::App& app);
 void add_show(CLI::App& app);
 void add_import(CLI::App& app);
+void add_why(CLI::App& app);
 void add_whatif(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_bound(CLI::App& app);

@@ -61,6 +61,9 @@ A setting may come from the scenario, from --set and from a flag; a flag wins ov
     command_examples{"show", R"(
   vgpusim show scenarios/clusters/atlas.json
   kubectl get nodes,pods,resourcequotas -A -o json | vgpusim show -)"},
+    command_examples{"why", R"(
+  vgpusim why scenarios/clusters/atlas.json
+  vgpusim why scenarios/clusters/atlas.json --pod train/llm-3)"},
     command_examples{"whatif", R"(
   vgpusim whatif snapshot.json --policy binpack --drain gpu-node-3
   vgpusim whatif snapshot.json --add-pods job.yaml --find-nodes gpu-node-1)"},

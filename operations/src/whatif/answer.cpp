@@ -111,8 +111,11 @@ public:
         }
         std::vector<std::string> node_names;
         for (const auto& node : state_->nodes().nodes) node_names.push_back(node.name);
-        evicted = apply(*state_, {.drained = asked_->wanted.drained, .failed = asked_->wanted.failed}, *objects_,
-                        *std::move(evicted));
+        evicted = apply(*state_,
+                        {.uncordoned = asked_->wanted.uncordoned,
+                         .drained = asked_->wanted.drained,
+                         .failed = asked_->wanted.failed},
+                        *objects_, *std::move(evicted));
         if (!evicted) return unexpected(evicted.error());
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
         queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods, asked_->stop);

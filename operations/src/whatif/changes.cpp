@@ -114,6 +114,22 @@ public:
     changer(kube::snapshot& state, const std::vector<kube::manifest>& objects, std::vector<pod_id> evicted)
         : state_{&state}, objects_{&objects}, evicted_{std::move(evicted)} {}
 
+    /// As kubectl uncordon and the node controller after it: the taint of the cordon goes too.
+    expected<void> uncordon(const std::string& name) {
+        const auto where = find_node(*state_, name, "--uncordon");
+        if (!where) return unexpected(where.error());
+        node described = state_->nodes().nodes[where->at()];
+        if (!described.host.unschedulable) {
+            return unexpected(bad_value(error_code::mismatch, "", name, "a node that is cordoned").at("--uncordon"));
+        }
+        described.host.unschedulable = false;
+        std::erase_if(described.host.taints,
+                      [](const vgpualloc::taint& entry) { return entry.key == "node.kubernetes.io/unschedulable"; });
+        const auto updated = state_->book->update_node(*where, std::move(described));
+        if (!updated) return unexpected(updated.error());
+        return {};
+    }
+
     expected<void> drain(const std::string& name) {
         const auto where = find_node(*state_, name, "--drain");
         if (!where) return unexpected(where.error());
@@ -307,6 +323,9 @@ expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted
     changer changes_cluster{state, objects, std::move(evicted)};
     for (const mode_change& entry : wanted.modes) {
         if (auto done = changes_cluster.set_mode(entry); !done) return unexpected(done.error());
+    }
+    for (const std::string& name : wanted.uncordoned) {
+        if (auto done = changes_cluster.uncordon(name); !done) return unexpected(done.error());
     }
     for (const std::string& name : wanted.drained) {
         if (auto done = changes_cluster.drain(name); !done) return unexpected(done.error());

@@ -27,6 +27,7 @@ struct mode_change {
 };
 struct changes {
     std::vector<node_addition> added_nodes{};
+    std::vector<std::string> uncordoned{};
     std::vector<std::string> drained{};
     std::vector<failure> failed{};
     std::vector<mode_change> modes{};
@@ -56,12 +57,13 @@ std::vector<node_index> add_nodes(kube::snapshot& state, const node_kind& kind, 
 /// Takes from the snapshot what it keeps of nodes that a trial had added and that are undone.
 void forget_nodes(kube::snapshot& state, const std::vector<node_index>& undone);
 
-/// Changes modes, drains and fails, and releases the pods that this evicts: those on the node, or with a part of the
-/// device that fails; for another mode, those with a part of any device of the node. Pods of a DaemonSet stay on a node
-/// that is drained, as kubectl drain leaves them, and go with one that fails; `objects`, those of the snapshot, say
-/// which they are. Returns the evicted pods, ascending, and those of `evicted`, which earlier changes evicted. Errors:
-/// unknown_name for nodes, devices and modes that there are none of, which list those that there are; duplicate for a
-/// node that is to go twice; those of add_device() and of the node's dialects for a mode that a device cannot have.
+/// Changes modes, uncordons, drains and fails, and releases the pods that this evicts: those on the node, or with a
+/// part of the device that fails; for another mode, those with a part of any device of the node. Pods of a DaemonSet
+/// stay on a node that is drained, as kubectl drain leaves them, and go with one that fails; `objects`, those of the
+/// snapshot, say which they are. Returns the evicted pods, ascending, and those of `evicted`, which earlier changes
+/// evicted. Errors: unknown_name for nodes, devices and modes that there are none of, which list those that there are;
+/// mismatch for a node to uncordon that takes pods; duplicate for a node that is to go twice; those of add_device() and
+/// of the node's dialects for a mode that a device cannot have.
 [[nodiscard]] expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted,
                                                   const std::vector<kube::manifest>& objects,
                                                   std::vector<pod_id> evicted = {});

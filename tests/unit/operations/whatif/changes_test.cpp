@@ -34,6 +34,21 @@ TEST(whatif_changes, a_drained_node_keeps_its_daemons_and_takes_nothing_new) {
     EXPECT_TRUE(state.nodes().nodes[0].host.unschedulable);
 }
 
+TEST(whatif_changes, an_uncordoned_node_loses_the_cordon_and_its_taint) {
+    const std::string text = card_node("a", 1) +
+                             "spec: {unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: "
+                             "NoSchedule}, {key: team, effect: NoSchedule}]}\n" +
+                             card_node("b", 1);
+    auto state = snapshot_of(text);
+    ASSERT_TRUE(whatif::apply(state, {.uncordoned = {"a"}}, objects(text)).has_value());
+    const auto& host = state.nodes().nodes[0].host;
+    EXPECT_FALSE(host.unschedulable);
+    ASSERT_EQ(host.taints.size(), 1U);
+    EXPECT_EQ(host.taints.front().key, "team");
+    EXPECT_EQ(whatif::apply(state, {.uncordoned = {"b"}}, objects(text)).error().message(),
+              "--uncordon: got 'b', expected a node that is cordoned");
+}
+
 TEST(whatif_changes, a_failed_node_is_gone_with_all_of_its_pods_of_which_daemons_go_nowhere_else) {
     auto state = snapshot_of(two_node_objects);
     EXPECT_EQ(applied(state, {.failed = {{.node = "a"}}}).size(), 2U);

@@ -1,0 +1,53 @@
+// Why one pod waits: its verdict, what every node answers, and changes after which it would fit, each of them tried.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/dialect/all.hpp"
+#include "vgpualloc/kube/objects.hpp"
+#include "vgpuops/core_names.hpp"
+#include "vgpuops/show/verdict.hpp"
+#include "vgpuops/why/reasons.hpp"
+
+namespace vgpuops::why {
+
+/// A change after which the pod fits: it was made in a trial, and taken back.
+struct tried_change {
+    std::string what{}; ///< "a100-3 is uncordoned", "it tolerates team=dev:NoSchedule"
+    std::string then{}; ///< "t4-1 takes it now"; empty where the command shows it
+    std::vector<std::string>
+        command{}; ///< of vgpusim: its name and its options, without the files; empty: there is none
+};
+
+struct pod_answer {
+    std::string name{};    ///< with its namespace
+    std::string runs_on{}; ///< the node of a pod that runs; what follows is then empty
+    show::verdict verdict = show::verdict::never;
+    std::string because{};                      ///< as waiting_group::because
+    std::string since{};                        ///< as its object has it; empty: not said
+    std::map<std::string, std::int64_t> asks{}; ///< device resources
+    std::int64_t cpu_milli = 0;
+    std::int64_t memory_mib = 0;
+    std::vector<std::string> rules{}; ///< show::shape_rules()
+    std::int64_t priority = 0;
+    std::vector<node_reasons> nodes{};   ///< in the cluster's order; empty where the request cannot be read
+    std::vector<tried_change> changes{}; ///< each alone is enough
+    std::vector<std::string> not_looked_at{};
+    std::vector<error> warnings{};
+};
+
+/// A pod of the cluster, by "namespace/name" or by its name if no other pod has it. Errors: unknown_name, which names
+/// pods that are spelled alike, at "--pod"; those of make_snapshot(); stopped.
+[[nodiscard]] expected<pod_answer> pod_of(const std::vector<kube::manifest>& objects,
+                                          const vgpualloc::dialect_set& dialects, const std::string& name,
+                                          const stop_signal& stop = {});
+
+/// As text, and as a document (docs/why.md names the members). `inputs` are the arguments that name the cluster, which
+/// commands repeat.
+[[nodiscard]] std::string pod_text(const pod_answer& answered, const std::vector<std::string>& inputs);
+[[nodiscard]] std::string pod_json(const pod_answer& answered, const std::vector<std::string>& inputs);
+
+} // namespace vgpuops::why

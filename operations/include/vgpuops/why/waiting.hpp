@@ -1,0 +1,40 @@
+// All pods of a cluster that wait, by what they wait for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/dialect/all.hpp"
+#include "vgpualloc/kube/objects.hpp"
+#include "vgpuops/core_names.hpp"
+#include "vgpuops/show/verdict.hpp"
+
+namespace vgpuops::why {
+
+/// Pods with one verdict that ask for the same with the same rules.
+struct waiting_group {
+    show::verdict verdict = show::verdict::never;
+    std::vector<std::string> names{}; ///< with their namespaces, ascending
+    std::int64_t asked_milli = 0;     ///< by all of them
+    std::string because{};            ///< of the first by name: "4 gpu on one node; 5 free, at most 3 on one"
+    std::string since{};              ///< of the one that waits longest, as its object has it; empty: not said
+};
+
+struct waiting_answer {
+    std::int64_t pods = 0;
+    std::int64_t fitting = 0;                 ///< of them, those that fit now
+    std::vector<waiting_group> groups{};      ///< who waits longest first
+    std::vector<std::string> not_looked_at{}; ///< of what is there (explain/not_considered.hpp)
+    std::vector<error> warnings{};            ///< of the snapshot
+};
+
+/// The verdicts are those of show::overview_of(). Errors: those of make_snapshot(); stopped.
+[[nodiscard]] expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects,
+                                                  const vgpualloc::dialect_set& dialects, const stop_signal& stop = {});
+
+/// A sentence and a table whose amounts add up as they are printed; and a document (docs/why.md names the members).
+[[nodiscard]] std::string waiting_text(const waiting_answer& answered);
+[[nodiscard]] std::string waiting_json(const waiting_answer& answered);
+
+} // namespace vgpuops::why

@@ -1,0 +1,190 @@
+// What verdicts are due to.
+#include "because.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "amounts.hpp"
+#include "vgpualloc/model/host_rules.hpp"
+#include "vgpualloc/model/trial.hpp"
+#include "vgpuformats/some_names.hpp"
+#include "vgpuops/show/headroom.hpp"
+#include "vgpuops/show/rounding.hpp"
+#include "vgpuops/why/reasons.hpp"
+
+namespace vgpuops::why {
+
+namespace {
+
+using show::verdict;
+
+/// What is free of the right kind, whether or not in one place. Milli-GPU.
+std::int64_t free_of_the_kind(const show::room& available) {
+    using vgpualloc::idle_cause;
+    std::int64_t sum = 0;
+    for (const idle_cause cause : {idle_cause::of_use, idle_cause::scattered, idle_cause::host_full}) {
+        sum += available.idle[static_cast<std::size_t>(cause)];
+    }
+    return sum;
+}
+
+/// The same in GPUs, to a tenth.
+std::string free_words(const show::room& available) {
+    return thousandths(show::rounded(free_of_the_kind(available), show::tenth));
+}
+
+/// Of all nodes that have a reason, the check of that kind of which most is there, in proportion.
+std::optional<failed_check> closest(const std::vector<node_reasons>& nodes, node_reason word) {
+    std::optional<failed_check> result;
+    for (const node_reasons& node : nodes) {
+        if (node.word != word) continue;
+        for (const failed_check& check : node.checks) {
+            if (check.word != word || check.refused.wanted <= 0) continue;
+            const bool is_closer = !result || check.refused.available * result->refused.wanted >
+                                                  result->refused.available * check.refused.wanted;
+            if (is_closer) result = check;
+        }
+    }
+    return result;
+}
+
+bool has_unit_of_devices(const explaining::refusal& refused) {
+    return refused.unit.starts_with("unit") || refused.unit.starts_with("device");
+}
+
+std::string scattered_words(const kube::snapshot_pod& pod, const show::room& available,
+                            const std::vector<node_reasons>& nodes) {
+    const std::string free_now = free_words(available);
+    const auto most = closest(nodes, node_reason::too_few_free);
+    if (!most) return fmt::format("{}; {} free, not in one place", device_words(pod), free_now);
+    const explaining::refusal& refused = most->refused;
+    if (has_unit_of_devices(refused)) {
+        return fmt::format("{} on one node; {} free, at most {} on one", device_words(pod), free_now,
+                           refused.available);
+    }
+    const bool is_compute = refused.code == rejection_code::insufficient_device_cores;
+    return fmt::format("{} free, at most {} of {} {} on one GPU", free_now, refused.available, refused.wanted,
+                       is_compute ? "cores" : refused.unit);
+}
+
+/// The profile of a pod that asks for one MIG instance; else empty.
+std::string single_profile(const vgpualloc::pod_request& request) {
+    std::string profile;
+    for (const vgpualloc::device_request& container : request.containers) {
+        if (container.count == 0) continue;
+        if (container.count > 1 || !profile.empty() || container.profile.empty()) return {};
+        profile = container.profile;
+    }
+    return profile;
+}
+
+/// How many pods of a request there would be room for if no other pod were there.
+std::int64_t room_without_pods(kube::snapshot& state, const vgpualloc::pod_request& request, const stop_signal& stop) {
+    vgpualloc::trial scope{*state.book};
+    for (const pod_id id : state.book->live_pods()) static_cast<void>(state.book->release(id));
+    return show::headroom{state}.more_of(request, stop);
+}
+
+std::string all_used_words(kube::snapshot& state, const kube::snapshot_pod& pod, const show::room& available,
+                           const stop_signal& stop) {
+    const std::string profile = single_profile(pod.request);
+    if (profile.empty()) {
+        return fmt::format("{}; {} GPUs free of the right kind", device_words(pod), free_words(available));
+    }
+    const std::int64_t places = room_without_pods(state, pod.request, stop);
+    return fmt::format("mig-{}: {} of {} used", profile, places - available.more, places);
+}
+
+std::string host_full_words(const std::vector<node_reasons>& nodes) {
+    const auto most = closest(nodes, node_reason::host_full);
+    return most ? most->text + " where GPUs are free" : "the pod limit of nodes with free GPUs is reached";
+}
+
+/// Of a pod whose rules alone keep it from every node that could serve it: the rule that the nearest node has.
+std::string rule_words(const kube::snapshot& state, const vgpualloc::host_rules& rules, const node_reasons& node) {
+    const node_index where = state.book->find_node(node.node);
+    const vgpualloc::host_facts& facts = state.nodes().nodes[where.at()].host;
+    const vgpualloc::taint* const repelling = vgpualloc::repelling_taint(rules, facts);
+    const bool is_selected = !rules.node_selector.empty() && vgpualloc::differing_label(rules, facts) == nullptr;
+    if (repelling == nullptr || !is_selected) return fmt::format("{}: {}", node.node, node.checks.front().text);
+    const auto label_words = [](const auto& label) { return label.first + "=" + label.second; };
+    return fmt::format("wants {}, not its taint {}{}", vgpuformats::joined(rules.node_selector, label_words),
+                       repelling->key, repelling->value.empty() ? "" : "=" + repelling->value);
+}
+
+/// Why no node takes the pod even if no other pod is there.
+std::string never_words(kube::snapshot& state, const kube::snapshot_pod& pod, const stop_signal& stop) {
+    if (pod.failure) return "its request cannot be read: " + pod.failure->message();
+    vgpualloc::trial scope{*state.book};
+    for (const pod_id id : state.book->live_pods()) static_cast<void>(state.book->release(id));
+    const auto explained = explain_waiting(state, pod, stop);
+    if (!explained) return explained.error().message();
+    const std::vector<node_reasons> nodes = reasons_of(state, *explained);
+    const node_reasons* nearest = nullptr;
+    for (const node_reasons& node : nodes) {
+        const bool is_nearer = nearest == nullptr || std::pair{node.word, node.checks.size()} <
+                                                         std::pair{nearest->word, nearest->checks.size()};
+        if (is_nearer) nearest = &node;
+    }
+    if (nearest == nullptr || nearest->checks.empty()) return "no node";
+    // A taint on a node that has the labels which are wanted is nearer than labels that differ.
+    for (const node_reasons& node : nodes) {
+        if (node.word != node_reason::not_allowed || nearest->word != node_reason::not_allowed) continue;
+        if (node.checks.size() > nearest->checks.size()) continue;
+        if (node.checks.front().refused.code != rejection_code::taint_not_tolerated) continue;
+        nearest = &node;
+        break;
+    }
+    switch (nearest->word) {
+    case node_reason::not_allowed:
+        return rule_words(state, pod.request.rules, *nearest);
+    case node_reason::too_few_free:
+    case node_reason::host_full:
+        return fmt::format("{}; at most {} on an empty node", device_words(pod), nearest->checks.front().text);
+    default:
+        return fmt::format("{}; {}", device_words(pod), nearest->checks.front().text);
+    }
+}
+
+/// Names of gates, and what the pod would be without them.
+std::string gate_words(const kube::snapshot_pod& pod, const show::room& available) {
+    kube::snapshot_pod without_gates = pod;
+    without_gates.gates.clear();
+    const verdict next = show::verdict_of(without_gates, available, false);
+    const std::string names = vgpuformats::joined(pod.gates);
+    if (next == verdict::fits_now) return names + "; fits without it";
+    return fmt::format("{}; {} without it", names, show::to_string(next));
+}
+
+} // namespace
+
+std::string because_of(kube::snapshot& state, const kube::snapshot_pod& pod, verdict why, const show::room& available,
+                       const stop_signal& stop) {
+    switch (why) {
+    case verdict::queue:
+    case verdict::gate:
+        return gate_words(pod, available);
+    case verdict::gang:
+        return "it fits, and fewer pods of its gang than have to start together";
+    case verdict::never:
+        return never_words(state, pod, stop);
+    case verdict::all_used:
+        return all_used_words(state, pod, available, stop);
+    default:
+        break;
+    }
+    const auto explained = explain_waiting(state, pod, stop);
+    if (!explained) return explained.error().message();
+    if (why == verdict::fits_now) {
+        return explained->chosen ? explained->nodes[*explained->chosen].name + " takes it now" : device_words(pod);
+    }
+    const std::vector<node_reasons> nodes = reasons_of(state, *explained);
+    return why == verdict::host_full ? host_full_words(nodes) : scattered_words(pod, available, nodes);
+}
+
+} // namespace vgpuops::why

@@ -1,0 +1,212 @@
+// One pod that waits, as text and as a document.
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "../show/text_columns.hpp"
+#include "amounts.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgpuformats/some_names.hpp"
+#include "vgpuops/show/names.hpp"
+#include "vgpuops/why/pod.hpp"
+#include "why_words.hpp"
+
+namespace vgpuops::why {
+
+namespace {
+
+constexpr std::size_t node_rows_max = 10;
+constexpr std::size_t names_in_a_row = 3;
+
+/// Nodes that are one line of the table.
+struct reason_row {
+    node_reason word = node_reason::fits;
+    std::vector<std::string> texts{}; ///< each once, in the cluster's order
+    std::vector<std::string> nodes{};
+};
+
+/// Whether nodes of this reason are told apart by amounts, which one line for all has the largest of.
+bool is_of_amounts(node_reason word) { return word == node_reason::host_full || word == node_reason::too_few_free; }
+
+/// What the node refuses for; where that is not about amounts, only what its reason is due to.
+std::string checks_text(const node_reasons& node) {
+    std::vector<std::string> texts;
+    for (const failed_check& check : node.checks) {
+        if (check.word == node.word || is_of_amounts(node.word)) texts.push_back(check.text);
+    }
+    return vgpuformats::joined(texts);
+}
+
+/// Nodes that fit or are short of amounts first, a line for each reason; then those that refuse for one and the same
+/// text, the reason of most nodes first.
+std::vector<reason_row> rows_of(const std::vector<node_reasons>& nodes) {
+    std::map<std::pair<node_reason, std::string>, reason_row> rows;
+    std::map<node_reason, std::int64_t> nodes_by_reason;
+    for (const node_reasons& node : nodes) {
+        const bool is_one_row = is_of_amounts(node.word) || node.word == node_reason::fits;
+        const std::string text = checks_text(node);
+        reason_row& row = rows[{node.word, is_one_row ? std::string{} : text}];
+        row.word = node.word;
+        row.nodes.push_back(node.node);
+        if (std::ranges::find(row.texts, text) == row.texts.end() && !text.empty()) row.texts.push_back(text);
+        ++nodes_by_reason[node.word];
+    }
+    std::vector<reason_row> result;
+    for (auto& [key, row] : rows) {
+        std::ranges::sort(row.nodes);
+        result.push_back(std::move(row));
+    }
+    std::ranges::stable_sort(result, {}, [&](const reason_row& row) {
+        const bool is_short = row.word <= node_reason::too_few_free;
+        return std::tuple{!is_short, is_short ? std::int64_t{0} : -nodes_by_reason.at(row.word), row.word,
+                          row.nodes.size()};
+    });
+    return result;
+}
+
+std::string texts_of(const reason_row& row) {
+    constexpr std::size_t texts_max = 2;
+    std::string words;
+    for (std::size_t i = 0; i < std::min(row.texts.size(), texts_max); ++i) {
+        words += (i == 0 ? "" : "; ") + row.texts[i];
+    }
+    return row.texts.size() > texts_max ? words + "; …" : words;
+}
+
+void add_node_table(const pod_answer& answered, std::string& text) {
+    const std::vector<reason_row> rows = rows_of(answered.nodes);
+    if (rows.empty()) return;
+    show::text_columns table{{{"NODES", true}, {"REASON"}, {"FREE/ASKED"}, {"WHICH"}}};
+    const std::size_t shown = std::min(rows.size(), node_rows_max);
+    std::size_t nodes_left = answered.nodes.size();
+    for (std::size_t i = 0; i < shown; ++i) {
+        const reason_row& row = rows[i];
+        table.add({std::to_string(row.nodes.size()), std::string{to_string(row.word)}, texts_of(row),
+                   show::folded_names(row.nodes, names_in_a_row)});
+        nodes_left -= row.nodes.size();
+    }
+    if (nodes_left > 0) table.add({std::to_string(nodes_left), "others", "", ""});
+    text += table.text();
+}
+
+/// An argument as a shell reads it back.
+std::string quoted(const std::string& argument) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+    if (!argument.empty() && argument.find_first_not_of(plain) == std::string::npos) return argument;
+    std::string result = "'";
+    for (const char letter : argument) result += letter == '\'' ? std::string{"'\\''"} : std::string{letter};
+    return result + "'";
+}
+
+/// "vgpusim whatif atlas.json --uncordon a100-3"; empty for a change without a command.
+std::string command_line(const tried_change& change, const std::vector<std::string>& inputs) {
+    if (change.command.empty()) return {};
+    std::string result = "vgpusim " + change.command.front();
+    for (const std::string& input : inputs) result += " " + quoted(input);
+    for (std::size_t i = 1; i < change.command.size(); ++i) result += " " + quoted(change.command[i]);
+    return result;
+}
+
+void add_changes(const pod_answer& answered, const std::vector<std::string>& inputs, std::string& text) {
+    if (answered.changes.empty()) return;
+    text += "would fit if (each alone, each was tried)\n";
+    show::text_columns table{{{"  "}, {""}}};
+    for (const tried_change& change : answered.changes) {
+        table.add({"  " + change.what, change.then.empty() ? command_line(change, inputs) : change.then});
+    }
+    const std::string lines = table.text();
+    text += lines.substr(lines.find('\n') + 1); // without headings
+}
+
+/// "asks: nvidia.com/gpu 4, cpu 48, memory 192 GiB, any node; priority 0; since 2026-11-25T13:00:00Z".
+std::string asks_line(const pod_answer& answered) {
+    std::vector<std::string> words;
+    for (const auto& [resource, amount] : answered.asks) words.push_back(fmt::format("{} {}", resource, amount));
+    if (answered.cpu_milli > 0) words.push_back("cpu " + thousandths(answered.cpu_milli));
+    if (answered.memory_mib > 0) {
+        words.push_back("memory " + show::host_memory_words(vgpualloc::to_bytes(vgpualloc::mib{answered.memory_mib})));
+    }
+    words.push_back(answered.rules.empty() ? std::string{"any node"} : vgpuformats::joined(answered.rules));
+    std::string line = fmt::format("asks: {}; priority {}", vgpuformats::joined(words), answered.priority);
+    if (!answered.since.empty()) line += "; since " + answered.since;
+    return printable(line) + "\n";
+}
+
+document reasons_json(const std::vector<node_reasons>& nodes) {
+    document list = document::list();
+    for (const node_reasons& node : nodes) {
+        document checks = document::list();
+        for (const failed_check& check : node.checks) {
+            checks.push_back(document::map({{"reason", to_string(check.word)},
+                                            {"code", vgpualloc::to_string(check.refused.code)},
+                                            {"has", check.refused.available},
+                                            {"asked", check.refused.wanted},
+                                            {"unit", check.refused.unit},
+                                            {"text", check.text}}));
+        }
+        list.push_back(
+            document::map({{"node", node.node}, {"reason", to_string(node.word)}, {"checks", std::move(checks)}}));
+    }
+    return list;
+}
+
+document changes_json(const pod_answer& answered, const std::vector<std::string>& inputs) {
+    document list = document::list();
+    for (const tried_change& change : answered.changes) {
+        const std::string command = command_line(change, inputs);
+        list.push_back(document::map({{"what", change.what},
+                                      {"then", change.then.empty() ? document{} : document{change.then}},
+                                      {"command", command.empty() ? document{} : document{command}},
+                                      {"tried", true}}));
+    }
+    return list;
+}
+
+document asks_json(const pod_answer& answered) {
+    document asks = document::map({{"cpu_milli", answered.cpu_milli}, {"memory_mib", answered.memory_mib}});
+    for (const auto& [resource, amount] : answered.asks) asks[resource] = amount;
+    return asks;
+}
+
+} // namespace
+
+std::string pod_text(const pod_answer& answered, const std::vector<std::string>& inputs) {
+    if (!answered.runs_on.empty()) {
+        std::string text = printable(fmt::format("{} runs on {}.", answered.name, answered.runs_on)) + "\n";
+        add_last_lines(answered.warnings, {}, text);
+        return text;
+    }
+    std::string text = printable(fmt::format("{} waits, {}: {}.", answered.name, show::to_string(answered.verdict),
+                                             answered.because)) +
+                       "\n";
+    add_node_table(answered, text);
+    add_changes(answered, inputs, text);
+    text += asks_line(answered);
+    add_last_lines(answered.warnings, answered.not_looked_at, text);
+    return text;
+}
+
+std::string pod_json(const pod_answer& answered, const std::vector<std::string>& inputs) {
+    const bool waits = answered.runs_on.empty();
+    const auto text_or_null = [](const std::string& text) { return text.empty() ? document{} : document{text}; };
+    document result = document::map({{"schema", "vgpualloc.why/1"},
+                                     {"pod", answered.name},
+                                     {"runs_on", text_or_null(answered.runs_on)},
+                                     {"verdict", waits ? document{show::to_string(answered.verdict)} : document{}},
+                                     {"because", text_or_null(answered.because)},
+                                     {"since", text_or_null(answered.since)},
+                                     {"asks", asks_json(answered)},
+                                     {"rules", document::list_of(answered.rules)},
+                                     {"priority", answered.priority},
+                                     {"reasons", reasons_json(answered.nodes)},
+                                     {"changes", changes_json(answered, inputs)}});
+    add_last_members(answered.warnings, answered.not_looked_at, result);
+    return vgpuformats::print_json(result, 2) + "\n";
+}
+
+} // namespace vgpuops::why

@@ -1,0 +1,145 @@
+// Reasons of nodes.
+#include "vgpuops/why/reasons.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amounts.hpp"
+#include "vgpualloc/model/host_rules.hpp"
+#include "vgpuops/show/names.hpp"
+
+namespace vgpuops::why {
+
+namespace {
+
+/// A node without devices has too few of them whatever else runs.
+node_reason word_of(rejection_code code, bool has_devices) {
+    switch (code) {
+    case rejection_code::none:
+        return node_reason::fits;
+    case rejection_code::too_many_pods:
+    case rejection_code::insufficient_cpu:
+    case rejection_code::insufficient_memory:
+        return node_reason::host_full;
+    case rejection_code::node_gone:
+    case rejection_code::node_unschedulable:
+    case rejection_code::node_not_ready:
+    case rejection_code::device_unhealthy:
+    case rejection_code::device_draining:
+    case rejection_code::device_reconfiguring:
+        return node_reason::out_of_service;
+    case rejection_code::taint_not_tolerated:
+    case rejection_code::node_selector_differs:
+    case rejection_code::node_affinity_differs:
+        return node_reason::not_allowed;
+    case rejection_code::resource_not_offered:
+    case rejection_code::family_not_offered:
+    case rejection_code::model_not_accepted:
+    case rejection_code::type_not_accepted:
+    case rejection_code::uuid_not_accepted:
+    case rejection_code::mode_not_offered:
+    case rejection_code::request_not_valid:
+        return node_reason::wrong_kind;
+    case rejection_code::too_few_devices:
+        return has_devices ? node_reason::too_few_free : node_reason::wrong_kind;
+    default:
+        return node_reason::too_few_free;
+    }
+}
+
+/// The taint that keeps the pod away if it says what Kubernetes found out about the node, such as its cordon; else
+/// null.
+const vgpualloc::taint* state_taint(const vgpualloc::pod_request& request, const vgpualloc::node& node,
+                                    const explaining::refusal& refused) {
+    if (refused.code != rejection_code::taint_not_tolerated) return nullptr;
+    const vgpualloc::taint* const repelling = vgpualloc::repelling_taint(request.rules, node.host);
+    return repelling != nullptr && vgpualloc::is_state_taint(repelling->key) ? repelling : nullptr;
+}
+
+/// "gpu", "mig-3g.40gb": what a pod counts.
+std::string counted_word(const vgpualloc::pod_request& request) {
+    for (const vgpualloc::device_request& container : request.containers) {
+        if (container.count > 0 && !container.profile.empty()) return "mig-" + container.profile;
+    }
+    return "gpu";
+}
+
+/// What the node has of what is wanted, and how much is wanted.
+std::string amount_text(const vgpualloc::pod_request& request, const explaining::refusal& refused) {
+    switch (refused.code) {
+    case rejection_code::insufficient_cpu:
+        return fmt::format("cpu {}/{}", thousandths(refused.available), thousandths(refused.wanted));
+    case rejection_code::insufficient_memory:
+        return fmt::format("host memory {}/{} {}", refused.available, refused.wanted, refused.unit);
+    case rejection_code::too_many_pods:
+        return "pod limit reached";
+    case rejection_code::no_free_instance:
+        return fmt::format("no {} free", counted_word(request));
+    default:
+        break;
+    }
+    if (refused.wanted == 0) return std::string{vgpualloc::to_string(refused.code)};
+    const bool is_counted =
+        refused.unit == "units" || refused.unit == "devices" || refused.unit == "unit" || refused.unit == "device";
+    if (is_counted) return fmt::format("{} {}/{}", counted_word(request), refused.available, refused.wanted);
+    return fmt::format("{}/{} {}", refused.available, refused.wanted, refused.unit);
+}
+
+std::string text_of(const vgpualloc::pod_request& request, const vgpualloc::node& node, node_reason word,
+                    const explaining::refusal& refused) {
+    if (word == node_reason::host_full || word == node_reason::too_few_free) return amount_text(request, refused);
+    if (word == node_reason::wrong_kind) {
+        if (node.devices.empty()) return "no GPU";
+        const std::string* const missing = vgpualloc::missing_resource(request.rules, node.host);
+        if (missing != nullptr) return "offers no " + *missing;
+    }
+    const vgpualloc::taint* const of_state = state_taint(request, node, refused);
+    const bool has_cordon_taint = of_state != nullptr && of_state->key == "node.kubernetes.io/unschedulable";
+    if (refused.code == rejection_code::node_unschedulable || has_cordon_taint) return "cordoned";
+    if (refused.code == rejection_code::taint_not_tolerated) return "taint " + refused.rule;
+    return refused.rule.empty() ? std::string{vgpualloc::to_string(refused.code)} : refused.rule;
+}
+
+} // namespace
+
+std::vector<node_reasons> reasons_of(const kube::snapshot& state, const explaining::explanation& explained) {
+    std::vector<node_reasons> result;
+    for (std::size_t n = 0; n < explained.nodes.size(); ++n) {
+        const explaining::explained_node& answer = explained.nodes[n];
+        const vgpualloc::node& node = state.nodes().nodes[n];
+        node_reasons entry{.node = answer.name};
+        const auto add = [&](const explaining::refusal& refused) {
+            if (refused.fits()) return;
+            const bool is_of_state = state_taint(explained.pod.request, node, refused) != nullptr;
+            const node_reason word =
+                is_of_state ? node_reason::out_of_service : word_of(refused.code, !node.devices.empty());
+            std::string text = text_of(explained.pod.request, node, word, refused);
+            const auto is_same = [&](const failed_check& known) { return known.text == text; };
+            if (std::ranges::any_of(entry.checks, is_same)) return;
+            entry.checks.push_back({.word = word, .refused = refused, .text = std::move(text)});
+        };
+        add(answer.refused);
+        if (!answer.refused.fits()) std::ranges::for_each(answer.also, add);
+        std::ranges::stable_sort(entry.checks, std::ranges::greater{}, &failed_check::word);
+        if (!entry.checks.empty()) entry.word = entry.checks.front().word;
+        result.push_back(std::move(entry));
+    }
+    return result;
+}
+
+std::string device_words(const kube::snapshot_pod& pod) {
+    kube::snapshot_pod devices_alone = pod;
+    devices_alone.request.cpu = vgpualloc::milli_cpu{0};
+    devices_alone.request.rules = {};
+    return show::shape_name(devices_alone);
+}
+
+expected<explaining::explanation> explain_waiting(const kube::snapshot& state, const kube::snapshot_pod& pod,
+                                                  const stop_signal& stop) {
+    return explaining::explain(state, pod, {.policy = "best_fit", .is_scheduler = true, .stop = stop});
+}
+
+} // namespace vgpuops::why

@@ -1,0 +1,76 @@
+// Groups of pods that wait.
+#include "vgpuops/why/waiting.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "because.hpp"
+#include "vgpualloc/explain/not_considered.hpp"
+#include "waiting_rooms.hpp"
+
+namespace vgpuops::why {
+
+namespace {
+
+/// Pods of one group.
+struct group_members {
+    const kube::snapshot_pod* first = nullptr; ///< by name
+    waiting_group group{};
+};
+
+/// Takes a pod that comes after those already there by name.
+void add_member(const kube::snapshot_pod& pod, const show::waiting_pod& waiting, std::int64_t asked_milli,
+                group_members& to) {
+    if (to.first == nullptr) to.first = &pod;
+    waiting_group& group = to.group;
+    group.verdict = waiting.why;
+    group.names.push_back(waiting.name);
+    group.asked_milli += asked_milli;
+    if (!waiting.since.empty() && (group.since.empty() || waiting.since < group.since)) group.since = waiting.since;
+}
+
+/// A GPU for each unit of a request that can be read; nothing for others.
+std::int64_t asked_by_one(const show::room& available) { return available.is_readable ? available.asked_milli : 0; }
+
+} // namespace
+
+expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
+                                    const stop_signal& stop) {
+    auto state = kube::make_snapshot(objects, dialects, stop);
+    if (!state) return unexpected(std::move(state).error());
+    const waiting_rooms waiting = rooms_for_waiting(*state, objects, stop);
+    if (stop.raised()) return unexpected(stop_signal::stopped());
+    std::map<std::string, const kube::snapshot_pod*> pods;
+    for (const kube::snapshot_pod& pod : state->pending) pods.emplace(pod.full_name(), &pod);
+    std::map<std::tuple<show::verdict, vgpualloc::pod_request, std::vector<std::string>, std::string>, group_members>
+        groups;
+    std::vector<const kube::snapshot_pod*> listed;
+    waiting_answer result;
+    for (const show::waiting_pod& entry : waiting.pods) {
+        const kube::snapshot_pod& pod = *pods.at(entry.name);
+        listed.push_back(&pod);
+        ++result.pods;
+        if (entry.why == show::verdict::fits_now) ++result.fitting;
+        const std::string failure = pod.failure ? pod.failure->message() : std::string{};
+        group_members& members = groups[{entry.why, pod.request, pod.gates, failure}];
+        add_member(pod, entry, asked_by_one(room_for(waiting, pod)), members);
+    }
+    stop_signal end = stop;
+    for (auto& [key, members] : groups) {
+        if (end.poll()) return unexpected(stop_signal::stopped());
+        waiting_group& group = members.group;
+        group.because = because_of(*state, *members.first, group.verdict, room_for(waiting, *members.first), stop);
+        result.groups.push_back(std::move(group));
+    }
+    std::ranges::sort(result.groups, {}, [](const waiting_group& group) {
+        return std::tuple{group.since.empty(), std::string_view{group.since}, std::string_view{group.names.front()}};
+    });
+    result.not_looked_at = explaining::not_considered(*state, listed);
+    result.warnings = state->warnings;
+    return result;
+}
+
+} // namespace vgpuops::why

@@ -1,0 +1,116 @@
+// Pods that wait, as text and as a document.
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "../show/text_columns.hpp"
+#include "vgpualloc/explain/words.hpp"
+#include "vgpualloc/metrics/round_to_total.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgpuops/show/names.hpp"
+#include "vgpuops/show/rounding.hpp"
+#include "vgpuops/why/waiting.hpp"
+#include "why_words.hpp"
+
+namespace vgpuops::why {
+
+namespace {
+
+constexpr std::size_t groups_max = 10; // rows of the table
+
+std::string tenths_of_gpu(std::int64_t milli) { return fmt::format("{}.{}", milli / 1000, milli % 1000 / show::tenth); }
+
+/// "4 pods wait, none fits now."
+std::string first_sentence(const waiting_answer& answered) {
+    if (answered.pods == 0) return "No pod waits.\n";
+    if (answered.pods == 1) {
+        return fmt::format("1 pod waits, and {} now.\n", answered.fitting == 1 ? "fits" : "does not fit");
+    }
+    if (answered.fitting == 0) return fmt::format("{} pods wait, none fits now.\n", answered.pods);
+    if (answered.fitting == answered.pods) return fmt::format("{} pods wait, all fit now.\n", answered.pods);
+    return fmt::format("{} pods wait, {} {} now.\n", answered.pods, answered.fitting,
+                       answered.fitting == 1 ? "fits" : "fit");
+}
+
+/// What all groups ask for, in tenths that add up to the last one.
+std::vector<std::int64_t> asked_in_tenths(const waiting_answer& answered) {
+    std::vector<std::int64_t> asked;
+    for (const waiting_group& group : answered.groups) asked.push_back(group.asked_milli);
+    const std::int64_t total = show::rounded(std::accumulate(asked.begin(), asked.end(), std::int64_t{0}), show::tenth);
+    vgpualloc::round_to_total(std::span<const std::int64_t>{asked}, show::tenth, total, asked);
+    asked.push_back(total);
+    return asked;
+}
+
+} // namespace
+
+std::string since_words(const std::string& moment) {
+    if (moment.empty()) return "-";
+    const bool is_utc = moment.size() == 20 && moment[4] == '-' && moment[10] == 'T' && moment.back() == 'Z';
+    return is_utc ? moment.substr(5, 5) + " " + moment.substr(11, 5) + "Z" : moment;
+}
+
+void add_last_lines(const std::vector<error>& warnings, const std::vector<std::string>& not_looked_at,
+                    std::string& text) {
+    for (const std::string& line : explaining::warning_lines(warnings)) text += "warning: " + line + "\n";
+    std::string rules;
+    for (const std::string& rule : not_looked_at) rules += (rules.empty() ? "" : "; ") + rule;
+    if (!rules.empty()) text += "not looked at: " + printable(rules) + "\n";
+}
+
+void add_last_members(const std::vector<error>& warnings, const std::vector<std::string>& not_looked_at, document& to) {
+    to["not_looked_at"] = document::list_of(not_looked_at);
+    document problems = document::list();
+    for (const error& problem : warnings) problems.push_back(problem.message());
+    to["warnings"] = std::move(problems);
+}
+
+std::string waiting_text(const waiting_answer& answered) {
+    std::string text = first_sentence(answered);
+    if (answered.pods > 0) {
+        const std::vector<std::int64_t> asked = asked_in_tenths(answered);
+        show::text_columns table{{{"VERDICT"}, {"PODS", true}, {"GPUS", true, true}, {"WHO"}, {"BECAUSE"}, {"SINCE"}}};
+        std::int64_t pods_more = answered.pods;
+        std::int64_t asked_more = asked.back();
+        const std::size_t rows = std::min(answered.groups.size(), groups_max);
+        for (std::size_t i = 0; i < rows; ++i) {
+            const waiting_group& group = answered.groups[i];
+            const std::int64_t pods = std::ssize(group.names);
+            table.add({std::string{show::to_string(group.verdict)}, std::to_string(pods), tenths_of_gpu(asked[i]),
+                       show::folded_names(group.names, 1), group.because, since_words(group.since)});
+            pods_more -= pods;
+            asked_more -= asked[i];
+        }
+        if (rows < answered.groups.size()) {
+            table.add({fmt::format("{} more", answered.groups.size() - rows), std::to_string(pods_more),
+                       tenths_of_gpu(asked_more), "", "", ""});
+        }
+        table.add({"TOTAL", std::to_string(answered.pods), tenths_of_gpu(asked.back()), "", "", ""});
+        text += table.text();
+    }
+    add_last_lines(answered.warnings, answered.not_looked_at, text);
+    return text;
+}
+
+std::string waiting_json(const waiting_answer& answered) {
+    document groups = document::list();
+    for (const waiting_group& group : answered.groups) {
+        groups.push_back(document::map({{"verdict", show::to_string(group.verdict)},
+                                        {"pods", document::list_of(group.names)},
+                                        {"asked", group.asked_milli},
+                                        {"because", group.because},
+                                        {"since", group.since.empty() ? document{} : document{group.since}}}));
+    }
+    document result = document::map({{"schema", "vgpualloc.why/1"},
+                                     {"pods_wait", answered.pods},
+                                     {"pods_fit_now", answered.fitting},
+                                     {"groups", std::move(groups)}});
+    add_last_members(answered.warnings, answered.not_looked_at, result);
+    return vgpuformats::print_json(result, 2) + "\n";
+}
+
+} // namespace vgpuops::why

@@ -1,0 +1,136 @@
+"""vgpusim why: the pods that wait, one pod, and changes that make it fit when they are made."""
+
+import json
+import re
+import shlex
+import unittest
+
+from support import SOURCE, CliTest
+
+ATLAS = "scenarios/clusters/atlas.json"
+PAGE = (SOURCE / "docs" / "why.md").read_text(encoding="utf-8")
+WAITING = ("train/llm-3", "serve/ranker-4", "train/eval-7", "research/embed-0")
+
+# What is printed of the pods that the page does not show.
+PODS = {
+    "serve/ranker-4": """\
+serve/ranker-4 waits, all used: mig-3g.40gb: 4 of 4 used.
+NODES  REASON        FREE/ASKED                        WHICH
+    1  too few free  no mig-3g.40gb free               mig-1
+    5  wrong kind    offers no nvidia.com/mig-3g.40gb  a100-[1-3], mig-2, t4-1
+would fit if (each alone, each was tried)
+  a pod with mig-3g.40gb ends  serve/ranker-[0-3] have one each
+  1 node more like mig-1       vgpusim whatif scenarios/clusters/atlas.json --add-nodes mig-1=1
+asks: nvidia.com/mig-3g.40gb 1, cpu 8, memory 32 GiB, any node; priority 0; since 2026-11-25T22:00:00Z
+""",
+    "train/eval-7": """\
+train/eval-7 waits, gate: example.com/data-ready; fits without it.
+NODES  REASON          FREE/ASKED                 WHICH
+    1  fits                                       a100-2
+    1  host full       cpu 8/12                   a100-1
+    2  wrong kind      offers no nvidia.com/gpu   mig-[1-2]
+    1  out of service  cordoned                   a100-3
+    1  not allowed     taint team=dev:NoSchedule  t4-1
+would fit if (each alone, each was tried)
+  gate example.com/data-ready is removed by whoever set it  a100-2 takes it now
+asks: nvidia.com/gpu 1, cpu 12, memory 48 GiB, any node; priority 0; since 2026-11-26T07:00:00Z
+""",
+    "research/embed-0": """\
+research/embed-0 waits, never: wants pool=dev, not its taint team=dev.
+NODES  REASON       FREE/ASKED                               WHICH
+    1  not allowed  taint team=dev:NoSchedule                t4-1
+    3  not allowed  wants pool=dev, the node has pool=train  a100-[1-3]
+    2  wrong kind   offers no nvidia.com/gpu                 mig-[1-2]
+would fit if (each alone, each was tried)
+  it tolerates team=dev:NoSchedule  t4-1 takes it now
+  it does not ask for pool=dev      a100-1 or a100-2 takes it now
+asks: nvidia.com/gpu 1, cpu 2, memory 8 GiB, pool=dev; priority 0; since 2026-11-26T05:00:00Z
+not looked at: ResourceQuota: gpu
+""",
+}
+
+
+class Why(CliTest):
+    def why(self, *arguments):
+        done = self.vgpusim("why", *arguments, cwd=SOURCE)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def document(self, *arguments):
+        return json.loads(self.why(*arguments, "--json"))
+
+    def test_the_page_shows_what_is_printed(self):
+        examples = re.findall(r"```console\n\$ vgpusim (why [^\n]*)\n(.*?)```", PAGE, re.DOTALL)
+        self.assertEqual(len(examples), 2)
+        for command, output in examples:
+            with self.subTest(command=command):
+                self.assertEqual(self.why(*shlex.split(command)[1:]), output)
+
+    def test_the_other_pods_of_atlas_are_printed_as_written_down(self):
+        self.assertEqual(sorted(PODS), sorted(set(WAITING) - {"train/llm-3"}))
+        for pod, text in PODS.items():
+            with self.subTest(pod=pod):
+                self.assertEqual(self.why(ATLAS, "--pod", pod), text)
+
+    def test_groups_are_the_pods_that_show_has_and_each_pod_has_the_same_verdict(self):
+        for cluster in (ATLAS, "scenarios/clusters/harbor.json"):
+            seen = json.loads(self.vgpusim("show", cluster, "--json", cwd=SOURCE).stdout)
+            verdicts = {pod["pod"]: pod["verdict"] for pod in seen["waiting"]}
+            answer = self.document(cluster)
+            self.assertEqual({pod: group["verdict"] for group in answer["groups"] for pod in group["pods"]}, verdicts)
+            self.assertEqual(answer["pods_wait"], len(verdicts))
+            self.assertEqual(sum(group["asked"] for group in answer["groups"]), sum(user["asked"] for user in seen["users"]))
+            self.assertLessEqual(max(map(len, self.why(cluster).splitlines())), 100)
+            for pod, verdict in verdicts.items():
+                self.assertEqual(self.document(cluster, "--pod", pod)["verdict"], verdict, pod)
+
+    def test_commands_start_the_pod_when_they_are_run_as_printed(self):
+        commands = 0
+        for pod in WAITING:
+            for change in self.document(ATLAS, "--pod", pod)["changes"]:
+                self.assertIs(change["tried"], True)
+                self.assertNotEqual(change["command"] is None, change["then"] is None, change)
+                if change["command"] is None:
+                    continue
+                commands += 1
+                done = self.vgpusim(*shlex.split(change["command"])[1:], "--json", cwd=SOURCE)
+                answer = json.loads(done.stdout)
+                if "moves" in answer:
+                    self.assertTrue(answer["found"] and answer["moves"], change)
+                else:
+                    entry = next(e for e in answer["pods"] if f"{e['namespace']}/{e['name']}" == pod)
+                    self.assertEqual(entry["refused"], 0, change)
+        self.assertGreaterEqual(commands, 3)
+
+    def test_changes_of_the_pod_make_it_fit_in_its_object(self):
+        cluster = json.loads((SOURCE / ATLAS).read_text(encoding="utf-8"))
+        pod = next(item for item in cluster["items"] if item["metadata"]["name"] == "embed-0")
+        del pod["spec"]["nodeSelector"]
+        selectorless = self.document(self.write("selector.json", json.dumps(cluster)), "--pod", "research/embed-0")
+        pod["spec"].update(nodeSelector={"pool": "dev"}, tolerations=[{"key": "team", "value": "dev", "effect": "NoSchedule"}])
+        tolerating = self.document(self.write("toleration.json", json.dumps(cluster)), "--pod", "research/embed-0")
+        self.assertEqual((selectorless["verdict"], tolerating["verdict"]), ("fits now", "fits now"))
+
+    def test_all_reasons_of_a_node_have_numbers(self):
+        nodes = {node["node"]: node for node in self.document(ATLAS, "--pod", "train/llm-3")["reasons"]}
+        self.assertEqual(sorted(nodes), ["a100-1", "a100-2", "a100-3", "mig-1", "mig-2", "t4-1"])
+        amounts = {(check["has"], check["asked"], check["unit"]) for check in nodes["a100-1"]["checks"]}
+        self.assertEqual(amounts, {(2, 4, "units"), (8000, 48000, "mCPU")})
+
+    def test_states_in_which_there_is_no_answer(self):
+        for arguments, words in (([ATLAS, "--pod", "train/lm-3"], ["--pod: got 'train/lm-3'", "near: train/llm-3"]),
+                                 ([ATLAS, "--pod", "nowhere/nothing-like-it"], ["expected a pod of the cluster"]),
+                                 ([], ["CLUSTER"]), ([self.write("pods.json", '{"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "m"}]}}')], ["no nodes in"])):
+            with self.subTest(arguments=arguments):
+                done = self.vgpusim("why", *arguments, cwd=SOURCE)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                for word in words:
+                    self.assertIn(word, done.stderr)
+
+    def test_a_pod_that_runs_says_where(self):
+        self.assertEqual(self.why(ATLAS, "--pod", "research/nb-0"), "research/nb-0 runs on a100-2.\n")
+        self.assertEqual(self.document(ATLAS, "--pod", "research/nb-0")["verdict"], None)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,131 @@
+#include "vgpuops/why/pod.hpp"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "random_clusters.hpp"
+#include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/compat/all.hpp"
+#include "vgpuops/whatif/answer.hpp"
+#include "vgpuops/whatif/moves.hpp"
+
+namespace {
+
+using namespace cluster_test;
+namespace show = vgpuops::show;
+namespace why = vgpuops::why;
+namespace whatif = vgpuops::whatif;
+
+/// A campaign by hand had 250.
+constexpr int clusters_drawn = 100;
+
+/// Whether a node takes the pod w1 as things are.
+bool allocator_places(const kube::snapshot& state) {
+    const auto policies = vgpualloc::make_policies("best_fit", "", {});
+    vgpualloc::allocator decider{*state.book, policies->pair()};
+    return decider.decide(*decider.intern(state.pending.front().request)).has_value();
+}
+
+/// Whether `whatif` starts w1 on these objects, as other people would call it.
+bool whatif_starts(const std::vector<kube::manifest>& cluster, const whatif::changes& wanted) {
+    const auto answered = whatif::answer_of(cluster, {}, {.wanted = wanted});
+    EXPECT_TRUE(answered.has_value()) << answered.error().message();
+    if (!answered) return false;
+    for (const auto& entry : answered->pods) {
+        if (entry.asked.pod.name == "w1") return !entry.placed.empty();
+    }
+    return false;
+}
+
+/// The change, really made: by whatif's options, or in the object of the pod.
+bool starts_when_made(const std::string& text, const why::tried_change& change) {
+    std::vector<kube::manifest> cluster = objects(text);
+    whatif::changes wanted;
+    for (kube::manifest& object : cluster) {
+        if (object.name != "w1") continue;
+        if (change.what.starts_with("gate ")) object.gates.clear();
+        if (change.what.starts_with("it tolerates team=dev:NoSchedule")) {
+            object.rules.tolerations.push_back({.key = "team", .value = "dev"});
+        }
+        if (change.what == "it does not ask for pool=dev") object.rules.node_selector.clear();
+    }
+    if (!change.command.empty() && change.command[0] == "whatif") {
+        const std::string& argument = change.command[2];
+        if (change.command[1] == "--uncordon") wanted.uncordoned = {argument};
+        if (change.command[1] == "--add-nodes") {
+            wanted.added_nodes = {{.kind = argument.substr(0, argument.find('=')), .nodes = 1}};
+        }
+    }
+    return whatif_starts(cluster, wanted);
+}
+
+/// Whether moves make room for w1.
+bool has_plan(const std::string& text) {
+    auto state = snapshot_of(text);
+    const kube::snapshot_pod pod = state.pending.front();
+    const auto planned = whatif::plan_room(state, objects(text), pod, {});
+    return planned && planned->found && !planned->moves.empty();
+}
+
+TEST(why_pod, fits_now_is_what_the_allocator_places_and_changes_do_what_they_say) {
+    vgpualloc::rng random{52};
+    std::set<std::string> sorts; // of changes that were met
+    for (int i = 0; i < clusters_drawn; ++i) {
+        const std::string text = random_cluster_with_rules(random, 1);
+        const auto answered = why::pod_of(objects(text), {}, "ns/w1");
+        ASSERT_TRUE(answered.has_value()) << answered.error().message() << text;
+        const auto state = snapshot_of(text);
+        const bool is_gated = !state.pending.front().gates.empty();
+        ASSERT_EQ(answered->verdict == show::verdict::fits_now, !is_gated && allocator_places(state)) << text;
+        if (is_gated) ASSERT_EQ(answered->verdict, show::verdict::gate) << text;
+        bool has_node_that_fits = false;
+        for (const why::node_reasons& node : answered->nodes) {
+            has_node_that_fits = has_node_that_fits || node.word == why::node_reason::fits;
+        }
+        ASSERT_EQ(has_node_that_fits, allocator_places(state)) << text;
+        for (const why::tried_change& change : answered->changes) {
+            sorts.insert(change.command.empty() ? change.what.substr(0, 7) : change.command[0] + change.command.at(1));
+            const bool is_plan = !change.command.empty() && change.command[0] == "plan";
+            ASSERT_TRUE(is_plan ? has_plan(text) : starts_when_made(text, change)) << change.what << text;
+        }
+    }
+    EXPECT_EQ(sorts, (std::set<std::string>{"gate ex", "it does", "it tole", "plan--pod", "whatif--add-nodes",
+                                            "whatif--uncordon"}));
+}
+
+TEST(why_pod, other_pods_that_wait_may_take_what_a_change_brings) {
+    const std::string cordoned = card_node("a", 1) + "spec: {unschedulable: true}\n";
+    const std::string first = "creationTimestamp: '2026-01-01T00:00:00Z',";
+    const std::string later = "creationTimestamp: '2026-01-02T00:00:00Z',";
+    const std::string text = cordoned + pod_object("w1", 30000, {.metadata = later});
+    EXPECT_EQ(why::pod_of(objects(text), {}, "w1")->changes.size(), 2U) << "uncordon, or a node more";
+    const std::string contested = text + pod_object("w0", 30000, {.metadata = first});
+    const auto answered = why::pod_of(objects(contested), {}, "w1");
+    ASSERT_TRUE(answered.has_value());
+    EXPECT_TRUE(answered->changes.empty()) << "the older pod gets the node";
+}
+
+TEST(why_pod, names_pods_that_are_spelled_alike) {
+    const std::string text = card_node("a", 1) + pod_object("train-1", 1000) + pod_object("serve", 1000);
+    const auto answered = why::pod_of(objects(text), {}, "trian-1");
+    ASSERT_FALSE(answered.has_value());
+    EXPECT_EQ(answered.error().message(),
+              "--pod: got 'trian-1', expected a pod of the cluster; near: ns/train-1, ns/serve");
+}
+
+TEST(why_pod, a_pod_that_runs_says_where) {
+    const auto answered = why::pod_of(objects(card_node("a", 1) + running_pod("r", "a", 0, 1000)), {}, "ns/r");
+    ASSERT_TRUE(answered.has_value());
+    EXPECT_EQ(why::pod_text(*answered, {"c.yaml"}), "ns/r runs on a.\n");
+}
+
+TEST(why_pod, arguments_of_commands_are_quoted_for_a_shell) {
+    const std::string text = card_node("a", 1) + "spec: {unschedulable: true}\n" + pod_object("w1", 30000);
+    const auto answered = why::pod_of(objects(text), {}, "w1");
+    ASSERT_TRUE(answered.has_value());
+    EXPECT_NE(why::pod_text(*answered, {"my file.yaml"}).find("vgpusim whatif 'my file.yaml' --uncordon a"),
+              std::string::npos);
+}
+
+} // namespace

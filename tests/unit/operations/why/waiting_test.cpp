@@ -1,0 +1,61 @@
+#include "vgpuops/why/waiting.hpp"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "random_clusters.hpp"
+#include "vgpuops/show/overview.hpp"
+
+namespace {
+
+using namespace cluster_test;
+namespace show = vgpuops::show;
+namespace why = vgpuops::why;
+
+TEST(why_waiting, groups_have_every_pod_that_show_has_with_its_verdict) {
+    vgpualloc::rng random{51};
+    for (int i = 0; i < 60; ++i) {
+        const std::string text = random_cluster_with_rules(random, random.below(6));
+        const auto answered = why::waiting_of(objects(text), {});
+        const auto seen = show::overview_of(objects(text), {});
+        ASSERT_TRUE(answered.has_value() && seen.has_value()) << text;
+        std::map<std::string, show::verdict> verdicts;
+        std::int64_t asked = 0;
+        for (const why::waiting_group& group : answered->groups) {
+            EXPECT_FALSE(group.because.empty()) << text;
+            asked += group.asked_milli;
+            for (const std::string& name : group.names) verdicts[name] = group.verdict;
+        }
+        std::map<std::string, show::verdict> expected;
+        for (const show::waiting_pod& pod : seen->waiting) expected[pod.name] = pod.why;
+        ASSERT_EQ(verdicts, expected) << text;
+        ASSERT_EQ(answered->pods, seen->pods_wait);
+        std::int64_t asked_by_users = 0;
+        for (const auto& user : seen->users) asked_by_users += user.asked;
+        ASSERT_EQ(asked, asked_by_users) << text;
+    }
+}
+
+TEST(why_waiting, pods_that_ask_for_the_same_are_one_row) {
+    const std::string text = card_node("a", 1) + running_pod("r", "a", 0, 30000) + pod_object("w-1", 20000) +
+                             pod_object("w-2", 20000) + pod_object("x", 50000);
+    const auto answered = why::waiting_of(objects(text), {});
+    ASSERT_TRUE(answered.has_value());
+    ASSERT_EQ(answered->groups.size(), 2U);
+    EXPECT_EQ(answered->groups[0].names, (std::vector<std::string>{"ns/w-1", "ns/w-2"}));
+    EXPECT_EQ(answered->groups[0].verdict, show::verdict::all_used);
+    EXPECT_EQ(answered->groups[0].asked_milli, 2 * 489);
+    EXPECT_EQ(answered->groups[1].verdict, show::verdict::never);
+    const std::string table = why::waiting_text(*answered);
+    EXPECT_TRUE(table.starts_with("3 pods wait, none fits now.\n")) << table;
+    EXPECT_NE(table.find("ns/w-[1-2]"), std::string::npos) << table;
+}
+
+TEST(why_waiting, a_cluster_in_which_nothing_waits_has_one_sentence) {
+    const auto answered = why::waiting_of(objects(card_node("a", 1)), {});
+    ASSERT_TRUE(answered.has_value());
+    EXPECT_EQ(why::waiting_text(*answered), "No pod waits.\n");
+}
+
+} // namespace
