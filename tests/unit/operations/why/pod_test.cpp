@@ -78,7 +78,9 @@ TEST(why_pod, fits_now_is_what_the_allocator_places_and_changes_do_what_they_say
         const auto state = snapshot_of(text);
         const bool is_gated = !state.pending.front().gates.empty();
         ASSERT_EQ(answered->verdict == show::verdict::fits_now, !is_gated && allocator_places(state)) << text;
-        if (is_gated) ASSERT_EQ(answered->verdict, show::verdict::gate) << text;
+        if (is_gated) {
+            ASSERT_EQ(answered->verdict, show::verdict::gate) << text;
+        }
         bool has_node_that_fits = false;
         for (const why::node_reasons& node : answered->nodes) {
             has_node_that_fits = has_node_that_fits || node.word == why::node_reason::fits;
