@@ -95,8 +95,11 @@ func (l *ledger) tellGone(pod *v1.Pod) {
 
 // claim is how far a container is, by its pod's annotations.
 func (l *ledger) claim(uid, container string) layout.Claim {
-	pod := l.pods.get(uid)
-	if pod == nil {
+	pod, isGone := l.pods.get(uid)
+	switch {
+	case isGone: // since the ledger was read
+		return layout.Over
+	case pod == nil:
 		return layout.Answered
 	}
 	switch allocate.ProgressOf(l.conf, pod, container) {

@@ -33,10 +33,12 @@ func newPods(client kubernetes.Interface, node string) *pods {
 	return &pods{client: client, node: node, byUID: map[string]*v1.Pod{}, gone: map[string]time.Time{}}
 }
 
-func (p *pods) get(uid string) *v1.Pod {
+// get is the pod with this uid, nil if none is known, and whether it was forgotten.
+func (p *pods) get(uid string) (pod *v1.Pod, isGone bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	return p.byUID[uid]
+	_, isGone = p.gone[uid]
+	return p.byUID[uid], isGone
 }
 
 // list is all of them, and whether these are all.

@@ -10,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"vgpualloc.example/adapters/deviceplugin/config"
+	"vgpualloc.example/adapters/deviceplugin/layout"
 )
 
 func podOfVersion(uid, version, phase string) *v1.Pod {
@@ -36,11 +39,27 @@ func TestAListThatIsBehind(t *testing.T) {
 	}
 	followed.hear(podOfVersion("unwatched", "4", "old")) // the watch is late
 	for uid, phase := range map[string]string{"deleted": "", "unwatched": "", "changed": "new", "new": "new", "listed": "old"} {
-		switch pod := followed.get(uid); {
+		switch pod, _ := followed.get(uid); {
 		case pod == nil && phase != "":
 			t.Errorf("pod %s is not known, expected version %s", uid, phase)
 		case pod != nil && pod.Annotations["phase"] != phase:
 			t.Errorf("pod %s is known as %q, expected %q", uid, pod.Annotations["phase"], phase)
 		}
+	}
+}
+
+// TestAPodThatIsForgottenWhileTheLedgerIsRead: the core showed its instance a moment before, and nothing stands in the way of others now.
+func TestAPodThatIsForgottenWhileTheLedgerIsRead(t *testing.T) {
+	followed := newPods(fake.NewClientset(), "node-a")
+	ledger := &ledger{pods: followed, conf: &config.Config{Node: "node-a"}}
+	pod := podOfVersion("failed", "5", "")
+	pod.Spec.Containers = []v1.Container{{Name: "c"}}
+	followed.hear(pod)
+	followed.forget(pod)
+	if claim := ledger.claim("failed", "c"); claim != layout.Over {
+		t.Errorf("a pod that is gone: claim %v, expected %v", claim, layout.Over)
+	}
+	if claim := ledger.claim("never seen", "c"); claim != layout.Answered {
+		t.Errorf("a pod that was never seen: claim %v, expected %v", claim, layout.Answered)
 	}
 }
