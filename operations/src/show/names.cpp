@@ -85,15 +85,14 @@ void add_device_words(const counted_devices& entry, std::vector<std::string>& wo
     for (const std::string& name : request.types_denied) words.push_back("not " + name);
 }
 
-/// 48000 is "48", 500 is "0.5".
-std::string cpu_number(std::int64_t milli) {
-    std::string digits = fmt::format("{}.{:03}", milli / 1000, milli % 1000);
+} // namespace
+
+std::string thousandths(std::int64_t amount) {
+    std::string digits = fmt::format("{}.{:03}", amount / 1000, amount % 1000);
     while (digits.ends_with('0')) digits.pop_back();
     if (digits.ends_with('.')) digits.pop_back();
     return digits;
 }
-
-} // namespace
 
 std::string short_model(std::string_view model) {
     std::string result;
@@ -161,7 +160,7 @@ std::vector<std::string> shape_rules(const vgpualloc::pod_request& request) {
 std::string shape_name(const kube::snapshot_pod& pod) {
     std::vector<std::string> words;
     for (const counted_devices& entry : alike(pod.request)) add_device_words(entry, words);
-    if (pod.request.cpu > vgpualloc::milli_cpu{0}) words.push_back(cpu_number(pod.request.cpu.count()) + " cpu");
+    if (pod.request.cpu > vgpualloc::milli_cpu{0}) words.push_back(thousandths(pod.request.cpu.count()) + " cpu");
     for (std::string& rule : shape_rules(pod.request)) words.push_back(std::move(rule));
     std::string name;
     for (const std::string& word : words) name += (name.empty() ? "" : ", ") + word;

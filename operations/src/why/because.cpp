@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
-#include "amounts.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpuops/show/headroom.hpp"
+#include "vgpuops/show/names.hpp"
 #include "vgpuops/show/rounding.hpp"
 #include "vgpuops/why/reasons.hpp"
 
@@ -35,7 +35,7 @@ std::int64_t free_of_the_kind(const show::room& available) {
 
 /// The same in GPUs, to a tenth.
 std::string free_words(const show::room& available) {
-    return thousandths(show::rounded(free_of_the_kind(available), show::tenth));
+    return show::thousandths(show::rounded(free_of_the_kind(available), show::tenth));
 }
 
 /// Of all nodes that have a reason, the check of that kind of which most is there, in proportion.

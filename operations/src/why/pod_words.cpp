@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "../show/text_columns.hpp"
-#include "amounts.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpuops/show/names.hpp"
@@ -127,7 +126,7 @@ void add_changes(const pod_answer& answered, const std::vector<std::string>& inp
 std::string asks_line(const pod_answer& answered) {
     std::vector<std::string> words;
     for (const auto& [resource, amount] : answered.asks) words.push_back(fmt::format("{} {}", resource, amount));
-    if (answered.cpu_milli > 0) words.push_back("cpu " + thousandths(answered.cpu_milli));
+    if (answered.cpu_milli > 0) words.push_back("cpu " + show::thousandths(answered.cpu_milli));
     if (answered.memory_mib > 0) {
         words.push_back("memory " + show::host_memory_words(vgpualloc::to_bytes(vgpualloc::mib{answered.memory_mib})));
     }

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "amounts.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 #include "vgpuops/show/names.hpp"
 
@@ -71,7 +70,7 @@ std::string counted_word(const vgpualloc::pod_request& request) {
 std::string amount_text(const vgpualloc::pod_request& request, const explaining::refusal& refused) {
     switch (refused.code) {
     case rejection_code::insufficient_cpu:
-        return fmt::format("cpu {}/{}", thousandths(refused.available), thousandths(refused.wanted));
+        return fmt::format("cpu {}/{}", show::thousandths(refused.available), show::thousandths(refused.wanted));
     case rejection_code::insufficient_memory:
         return fmt::format("host memory {}/{} {}", refused.available, refused.wanted, refused.unit);
     case rejection_code::too_many_pods:

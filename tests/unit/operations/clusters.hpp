@@ -12,6 +12,21 @@ namespace cluster_test {
 
 namespace kube = vgpualloc::kube;
 
+/// How many random clusters a test draws of `all`: an eighth with sanitizers, where each takes ten times as long.
+constexpr int clusters_to_draw(int all) {
+#if defined(__SANITIZE_ADDRESS__)
+    return all / 8;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    return all / 8;
+#else
+    return all;
+#endif
+#else
+    return all;
+#endif
+}
+
 /// A node with cards of 40,960 MiB in the words of dialect volcano_vgpu, GPU-<name>-0, ….
 inline std::string card_node(const std::string& name, int cards, const std::string& mode = "hami-core") {
     std::string registered;

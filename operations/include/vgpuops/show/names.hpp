@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -41,6 +42,9 @@ private:
 
 /// The rules of a shape: node selector, required affinity, tolerations but for those that Kubernetes itself adds.
 [[nodiscard]] std::vector<std::string> shape_rules(const vgpualloc::pod_request& request);
+
+/// 48000 is "48", 500 is "0.5".
+[[nodiscard]] std::string thousandths(std::int64_t amount);
 
 /// Host memory, where it is what tells two shapes apart: "192 GiB", "500 MiB".
 [[nodiscard]] std::string host_memory_words(vgpualloc::bytes memory);

@@ -39,7 +39,7 @@ std::string random_cluster(vgpualloc::rng& random) {
 }
 
 /// A quarter of a campaign by hand, which has 1,000 clusters.
-constexpr int clusters_drawn = 250;
+constexpr int clusters_drawn = clusters_to_draw(250);
 
 TEST(show_overview, every_sum_holds_on_random_clusters) {
     vgpualloc::rng random{35};

@@ -18,7 +18,7 @@ namespace why = vgpuops::why;
 namespace whatif = vgpuops::whatif;
 
 /// A campaign by hand had 250.
-constexpr int clusters_drawn = 100;
+constexpr int clusters_drawn = clusters_to_draw(100);
 
 /// Whether a node takes the pod w1 as things are.
 bool allocator_places(const kube::snapshot& state) {

@@ -15,7 +15,7 @@ namespace why = vgpuops::why;
 
 TEST(why_waiting, groups_have_every_pod_that_show_has_with_its_verdict) {
     vgpualloc::rng random{51};
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < clusters_to_draw(60); ++i) {
         const std::string text = random_cluster_with_rules(random, random.below(6));
         const auto answered = why::waiting_of(objects(text), {});
         const auto seen = show::overview_of(objects(text), {});
