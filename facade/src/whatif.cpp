@@ -28,6 +28,13 @@ expected<std::pair<std::string, std::string>> sides_of(const std::string& option
     return std::pair{text.substr(0, equals), text.substr(equals + 1)};
 }
 
+/// The slash before a device: the last one, but for that in the key of a label (topology.kubernetes.io/zone=b).
+std::size_t slash_of(const std::string& text) {
+    const auto slash = text.rfind('/');
+    if (slash == std::string::npos || text.starts_with('!')) return std::string::npos;
+    return text.find_first_of("=!( ", slash) == std::string::npos ? slash : std::string::npos;
+}
+
 expected<void> read_changes(whatif_question& chosen) {
     auto& wanted = chosen.asked.wanted;
     std::int64_t nodes_added = 0;
@@ -47,17 +54,21 @@ expected<void> read_changes(whatif_question& chosen) {
         wanted.added_nodes.push_back(std::move(entry));
     }
     for (const std::string& text : chosen.failed) {
-        const auto slash = text.find('/');
+        const auto slash = slash_of(text);
         if (slash == 0 || (slash != std::string::npos && slash + 1 == text.size())) {
-            return unexpected(malformed("--fail", text, "NODE or NODE/DEVICE"));
+            return unexpected(malformed("--fail", text, "NODES or NODES/DEVICE"));
         }
         wanted.failed.push_back({.node = text.substr(0, slash),
                                  .device = slash == std::string::npos ? std::string{} : text.substr(slash + 1)});
     }
     for (const std::string& text : chosen.modes) {
-        const auto sides = sides_of("--set-mode", text, "NODE=MODE");
+        const auto sides = sides_of("--set-mode", text, "NODES=MODE or NODES=mig:LAYOUT");
         if (!sides) return unexpected(sides.error());
-        wanted.modes.push_back({.node = sides->first, .mode = sides->second});
+        const std::string& mode = sides->second;
+        const auto colon = mode.find(':');
+        wanted.modes.push_back({.node = sides->first,
+                                .mode = mode.substr(0, colon),
+                                .layout = colon == std::string::npos ? std::string{} : mode.substr(colon + 1)});
     }
     return {};
 }
@@ -79,25 +90,48 @@ expected<void> read_added_pods(whatif_question& chosen, input_reader& from) {
     return {};
 }
 
-} // namespace
+/// A question whose inputs are read.
+struct read_question {
+    std::vector<vgpualloc::kube::manifest> objects;
+    vgpualloc::dialect_set dialects;
+    vgpuops::whatif::question asked;
+};
 
-expected<vgpuops::whatif::answer> whatif(whatif_question chosen, const vgpuformats::input_source& source,
-                                         const stop_signal& stop) {
+expected<read_question> read(whatif_question chosen, const vgpuformats::input_source& source, const stop_signal& stop) {
     chosen.asked.stop = stop;
-    if (auto read = read_changes(chosen); !read) return unexpected(read.error());
+    if (auto changes = read_changes(chosen); !changes) return unexpected(changes.error());
     input_reader from{source, vgpusim::records_kept::none, stop};
     auto catalog = load_catalog(chosen.dialects.catalog, from);
     if (!catalog) return unexpected(catalog.error());
     auto config = load_dialects(*catalog, chosen.dialects.config, from);
     if (!config) return unexpected(config.error());
     chosen.asked.catalog = *std::move(catalog);
-    const auto objects = load_objects(chosen.cluster, from);
+    auto objects = load_objects(chosen.cluster, from);
     if (!objects) return unexpected(objects.error());
-    if (auto read = read_added_pods(chosen, from); !read) return unexpected(read.error());
+    if (auto pods = read_added_pods(chosen, from); !pods) return unexpected(pods.error());
     auto templates = load_objects(chosen.templates, from);
     if (!templates) return unexpected(templates.error());
     chosen.asked.templates = *std::move(templates);
-    return vgpuops::whatif::answer_of(*objects, vgpualloc::dialect_set{*std::move(config)}, std::move(chosen.asked));
+    return read_question{.objects = *std::move(objects),
+                         .dialects = vgpualloc::dialect_set{*std::move(config)},
+                         .asked = std::move(chosen.asked)};
+}
+
+} // namespace
+
+expected<vgpuops::whatif::answer> whatif(whatif_question question, const vgpuformats::input_source& source,
+                                         const stop_signal& stop) {
+    auto inputs = read(std::move(question), source, stop);
+    if (!inputs) return unexpected(inputs.error());
+    return vgpuops::whatif::answer_of(inputs->objects, inputs->dialects, std::move(inputs->asked));
+}
+
+expected<vgpuops::whatif::layouts_found> find_layouts(whatif_question question, const std::string& nodes,
+                                                      const vgpuformats::input_source& source,
+                                                      const stop_signal& stop) {
+    const auto inputs = read(std::move(question), source, stop);
+    if (!inputs) return unexpected(inputs.error());
+    return vgpuops::whatif::find_layouts(inputs->objects, inputs->dialects, inputs->asked, nodes);
 }
 
 } // namespace vgpufacade

@@ -21,6 +21,8 @@ struct whatif_options {
     vgpufacade::whatif_question question;
     std::string out;
     bool json = false;
+    std::string layouts_of; ///< a set of nodes; empty: no layouts are looked for
+    bool all = false;
 
     [[nodiscard]] std::vector<named_input> inputs() const {
         std::vector<named_input> named;
@@ -32,14 +34,33 @@ struct whatif_options {
     }
 };
 
+/// An answer as text and as JSON, of which what nobody reads is empty: of a million pods each of the two is large, and
+/// JSON is a tree before it is a text.
+struct answer_texts {
+    std::string text;
+    std::string json;
+};
+
+answer_texts texts_of(const whatif_options& chosen) {
+    const bool has_text = !chosen.out.empty() || !chosen.json;
+    const bool has_json = !chosen.out.empty() || chosen.json;
+    answer_texts result;
+    if (!chosen.layouts_of.empty()) {
+        const auto found = or_end(vgpufacade::find_layouts(chosen.question, chosen.layouts_of, files_here()));
+        if (has_text) result.text = vgpuops::whatif::layouts_text(found, chosen.all);
+        if (has_json) result.json = vgpuops::whatif::layouts_json(found);
+        return result;
+    }
+    const auto answered = or_end(vgpufacade::whatif(chosen.question, files_here()));
+    if (has_text) result.text = vgpuops::whatif::answer_text(answered);
+    if (has_json) result.json = vgpuops::whatif::answer_json(answered);
+    return result;
+}
+
 void run(const whatif_options& chosen) {
     read_stdin_once(chosen.inputs());
-    const auto answered = or_end(vgpufacade::whatif(chosen.question, files_here()));
-    // Of a million pods each of the two is large, and JSON is a tree before it is a text.
-    const bool writes = !chosen.out.empty();
-    const std::string text = writes || !chosen.json ? vgpuops::whatif::answer_text(answered) : std::string{};
-    const std::string json = writes || chosen.json ? vgpuops::whatif::answer_json(answered) : std::string{};
-    if (writes) {
+    const auto [text, json] = texts_of(chosen);
+    if (!chosen.out.empty()) {
         keep_inputs(chosen.out, {"whatif.json", "whatif.txt"}, chosen.inputs());
         or_end(vgpuformats::write_files(
             chosen.out, {{.name = "whatif.json", .content = json}, {.name = "whatif.txt", .content = text}}));
@@ -71,21 +92,28 @@ void add_whatif(CLI::App& app) {
                    "(default: the cluster's largest); repeatable");
     add_repeatable(*command, "--node-template", chosen->question.templates, "FILE",
                    "Node objects that --add-nodes and --find-nodes may name, with their ConfigMaps; repeatable");
-    add_repeatable(*command, "--uncordon", asked.wanted.uncordoned, "NODE", "Let a node take pods again; repeatable");
-    add_repeatable(*command, "--drain", asked.wanted.drained, "NODE",
-                   "Cordon a node and evict its pods, but for those of a DaemonSet; repeatable");
-    add_repeatable(*command, "--fail", chosen->question.failed, "NODE[/DEVICE]",
-                   "Lose a node, or one device of it by uuid or number, with the pods there; repeatable");
-    add_repeatable(*command, "--set-mode", chosen->question.modes, "NODE=MODE",
-                   "Give all devices of a node another mode (vgpusim modes), after evicting the pods that have some; "
-                   "repeatable");
+    add_repeatable(*command, "--uncordon", asked.wanted.uncordoned, "NODES",
+                   "Let nodes take pods again: a name or a set of them, as of vgpusim show -l; repeatable");
+    add_repeatable(*command, "--drain", asked.wanted.drained, "NODES",
+                   "Cordon nodes and evict their pods, but for those of a DaemonSet; repeatable");
+    add_repeatable(*command, "--fail", chosen->question.failed, "NODES[/DEVICE]",
+                   "Lose nodes, or one device of each by uuid or number, with the pods there; repeatable");
+    add_repeatable(*command, "--set-mode", chosen->question.modes, "NODES=MODE[:LAYOUT]",
+                   "Give all devices of nodes another mode (vgpusim modes), after evicting the pods that have some. "
+                   "GPUs of NVIDIA's own plugin are cut by a layout of the GPU operator: mig:all-balanced; repeatable");
     add_repeatable(*command, "--add-pods", chosen->question.add_pods, "FILE",
                    "Add pods: manifests with their replicas; repeatable");
+    CLI::Option* const find_layout = add_filled(
+        *command, "--find-layout", chosen->layouts_of, "NODES",
+        "Try the MIG layouts of these nodes, a set of them, and list what runs with each, best first: GPUs of NVIDIA's "
+        "own plugin, for the pods that ask for instances");
+    command->add_flag("--all", chosen->all, "All layouts that were tried")->needs(find_layout);
     command
         ->add_option("--find-nodes", asked.find_kind,
                      "Find the smallest number of nodes like KIND, as of --add-nodes, with which this policy's pass "
                      "places every pod, and list the pods that one node less leaves without a place")
-        ->type_name("KIND");
+        ->type_name("KIND")
+        ->excludes(find_layout);
     add_dialect_files(*command, chosen->question.dialects);
     command->add_flag("--json", chosen->json, "As JSON, with everything");
     add_filled(*command, "--out", chosen->out, "DIR", "Also write whatif.json and whatif.txt into this folder");

@@ -8,6 +8,7 @@ from support import SOURCE, CliTest
 
 MANIFESTS = SOURCE / "scenarios" / "manifests"
 DATA = SOURCE / "tests" / "data" / "explain"
+ATLAS = SOURCE / "scenarios" / "clusters" / "atlas.json"
 BASE = (gpu_node("a"), gpu_node("b"), gpu_node("c", cards=1), on_card("r0", "a", 0, 20000),
         on_card("r1", "a", 1, 30000), on_card("r2", "b", 0, 40960), *(pod(f"p{i}", vgpu(30000)) for i in range(4)))
 JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "train", "namespace": "team"},
@@ -286,12 +287,42 @@ class WhatIf(CliTest):
         again = self.vgpusim("whatif", self.base, "--policy", "random", "--seed", "3", "--json").stdout
         self.assertEqual(self.vgpusim("whatif", self.base, "--policy", "random", "--seed", "3", "--json").stdout, again)
 
+    def test_atlas_is_cut_otherwise(self):
+        """The answers of an operator's cluster: instances of NVIDIA's plugin by the layouts of the GPU operator."""
+        answer = self.ask("--policy", "best_fit", "--uncordon", "a100-3", "--set-mode", "mig-2=mig:all-balanced", file=ATLAS)
+        started = [pod["name"] for pod in answer["pods"] if pod["placed"] and pod["origin"] == "waits"]
+        self.assertEqual(started, ["llm-3", "ranker-4"])
+        moved = {pod["name"]: pod["placed"][0]["node"] for pod in answer["pods"] if pod["origin"] == "evicted"}
+        self.assertEqual(moved, {f"tag-{i}": "mig-1" if i < 8 else "mig-2" for i in range(4, 11)})
+        self.assertEqual(answer["layouts"], [{"node": "mig-2", "before": "28 x 1g.10gb", "cut_us": 18_000_000,
+                                              "after": "4 x 3g.40gb, 4 x 2g.20gb, 8 x 1g.10gb"}])
+        self.assertEqual([round(answer[when]["allocated_milli"], -2) for when in ("before", "after")], [20500, 24900])
+        text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--find-layout", "mig-*").stdout.splitlines()
+        self.assertEqual(text[:5], [
+            "Cut mig-2 all-balanced: 18 of 18 pods of the mix run (now 17), 7 restart.",
+            "mix: 11 x 1g.10gb, 2 x 2g.20gb, 5 x 3g.40gb (17 pods run, 1 waits)",
+            "mig-1         mig-2         RUN  WAIT  RESTART  CUT S  SPARE 1g  2g  3g",
+            "all-balanced  all-balanced   18     0        7   18.0         5   6   3",
+            "all-balanced  all-1g.10gb    17     1        0    0.0        25   2   0  now"])
+        self.assertIn("all 16 were tried", text[-1])
+        found = json.loads(self.vgpusim("whatif", ATLAS, "--find-layout", "mig-*", "--json").stdout)
+        self.assertEqual((found["possible"], len(found["rows"]), found["is_exhaustive"]), (16, 16, True))
+        for arguments, words in (
+                (["--set-mode", "mig-*=mig:nonsense"], "--set-mode: node mig-1: got 'nonsense', expected a layout of A100-80GB: all-disabled, all-1g.10gb"),
+                (["--set-mode", "t4-1=mig:all-1g.10gb"], "expected a GPU that the catalog has MIG profiles of"),
+                (["--find-layout", "z*"], "--find-layout z*: no node"),
+                (["--find-layout", "t4-1"], "expected a GPU that the catalog has MIG profiles of"),
+                (["--find-layout", "mig-*", "--find-nodes", "a100-1"], "--find-layout")):
+            done = self.vgpusim("whatif", ATLAS, *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertIn(words, done.stderr)
+
     def test_bad_input(self):
         node = self.write("node.json", json.dumps(gpu_node("a")))
         broken = self.write("broken.yaml", "kind: Pod\nmetadata: {name: x}\nspec: {containers: []}\n")
         for arguments, words in (
                 (["--drain", "zz"], "--drain: got 'zz', expected a node of the cluster: a, b, c"),
-                (["--fail", "a/9"], "GPU-a-0, GPU-a-1"), (["--fail", "a/"], "NODE/DEVICE"),
+                (["--fail", "a/9"], "GPU-a-0, GPU-a-1"), (["--fail", "a/"], "NODES/DEVICE"),
                 (["--add-nodes", "zz=1"], "a, b, c"), (["--add-nodes", "a=-1"], "KIND=N"),
                 (["--add-nodes", "a=x"], "KIND=N"), (["--add-nodes", "a"], "KIND=N"),
                 (["--add-nodes", "a=100001"], "at most 100000"), (["--find-nodes", "zz"], "--find-nodes"),
@@ -299,7 +330,7 @@ class WhatIf(CliTest):
                 (["--find-nodes", "X:mig:8"], "--find-nodes: kind: got 'X'"),
                 (["--add-nodes", "A100-40GB:half:8=1"], "--add-nodes: mode: got 'half', expected one of hami_core"),
                 (["--add-nodes", "A100-40GB:mig:8"], "KIND=N"), (["--add-nodes", "{=1"], "--add-nodes:1:"),
-                (["--set-mode", "a=half"], "hami_core"), (["--set-mode", "a"], "NODE=MODE"),
+                (["--set-mode", "a=half"], "hami_core"), (["--set-mode", "a"], "NODES=MODE"),
                 (["--policy", "zz"], "binpack"), (["--device-policy", "zz"], "binpack"),
                 (["--add-pods", node], "--add-pods"), (["--add-pods", broken], "containers"),
                 (["--node-template", node], "no node"), (["--add-pods", "none.yaml"], "none.yaml")):

@@ -87,6 +87,7 @@ HOLDS = {
     "tests/cli/show_test.py": ["vgpufacade/show", "vgpuops/show/largest"],
     "tests/unit/operations/show/overview_test.cpp": ["vgpuops/show/headroom", "vgpuops/show/pod_use"],
     "tests/cli/whatif_test.py": ["vgpufacade/whatif"],
+    "tests/unit/operations/whatif/layouts_test.cpp": ["vgpuops/whatif/cut_nodes", "vgpuops/whatif/find_layout"],
     "tests/cli/why_test.py": ["vgpufacade/why"],
     "tests/cli/compare_test.py": ["vgpufacade/compare"],
     "tests/cli/run_test.py": ["vgpufacade/words"],

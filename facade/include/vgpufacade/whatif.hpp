@@ -7,6 +7,7 @@
 #include "vgpufacade/core_names.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpuops/whatif/answer.hpp"
+#include "vgpuops/whatif/find_layout.hpp"
 #include "vgpusim/workload/cluster_files.hpp"
 #include "vgpusim/workload/seed.hpp"
 
@@ -19,8 +20,8 @@ struct whatif_question {
     std::vector<std::string> add_nodes{}; ///< KIND=N
     std::vector<std::string> add_pods{};  ///< inputs with manifests
     std::vector<std::string> templates{}; ///< inputs with Node objects
-    std::vector<std::string> failed{};    ///< NODE or NODE/DEVICE
-    std::vector<std::string> modes{};     ///< NODE=MODE
+    std::vector<std::string> failed{};    ///< NODES or NODES/DEVICE
+    std::vector<std::string> modes{};     ///< NODES=MODE or NODES=mig:LAYOUT
     vgpuops::whatif::question asked{
         .seed = vgpusim::default_seed}; ///< policies, seed, drains and the kind of node that is sought
 };
@@ -29,5 +30,11 @@ struct whatif_question {
 /// stopped.
 [[nodiscard]] expected<vgpuops::whatif::answer>
 whatif(whatif_question question, const vgpuformats::input_source& source, const stop_signal& stop = {});
+
+/// The layouts of these nodes, a set of them, by what would become of the cluster with each. Errors: those of whatif()
+/// and of vgpuops::whatif::find_layouts().
+[[nodiscard]] expected<vgpuops::whatif::layouts_found> find_layouts(whatif_question question, const std::string& nodes,
+                                                                    const vgpuformats::input_source& source,
+                                                                    const stop_signal& stop = {});
 
 } // namespace vgpufacade

@@ -80,7 +80,7 @@ expected<scorers> make_scorers(const kube::snapshot& state, const question& aske
 class questioner {
 public:
     questioner(kube::snapshot& state, const std::vector<kube::manifest>& objects, const question& asked,
-               std::map<std::string, node_kind> templates, scorers chosen)
+               named_kinds templates, scorers chosen)
         : state_{&state}, objects_{&objects}, asked_{&asked}, templates_{std::move(templates)},
           scorers_{std::move(chosen)}, decider_{*state.book, scorers_.policies.pair()}, requests_{state.requests()} {
         // Where there are pods, what is added changes nothing of what is idle before.
@@ -95,7 +95,7 @@ public:
         result_.before = figures();
         if (asked_->stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
         // A node is added as the one that it is like will be, and may be like one that is lost.
-        auto evicted = apply(*state_, {.modes = asked_->wanted.modes}, *objects_);
+        auto evicted = apply(*state_, {.modes = asked_->wanted.modes}, *objects_, {}, templates_);
         if (!evicted) return unexpected(evicted.error());
         std::vector<std::pair<node_kind, std::int64_t>> added;
         for (const node_addition& entry : asked_->wanted.added_nodes) {
@@ -137,7 +137,9 @@ private:
         auto where = find_node(*state_, name, option);
         if (where) return kind_of(*state_, *where);
         std::string names;
-        for (const auto& [template_name, kind] : templates_) names += ", " + template_name;
+        for (const auto& [template_name, kind] : templates_) {
+            if (template_name.find('/') == std::string::npos) names += ", " + template_name; // else a node that is cut
+        }
         if (!names.empty()) where.error().add("; or a template:" + names.substr(1));
         return unexpected(where.error());
     }
@@ -281,7 +283,7 @@ private:
     kube::snapshot* state_;
     const std::vector<kube::manifest>* objects_;
     const question* asked_;
-    std::map<std::string, node_kind> templates_;
+    named_kinds templates_;
     scorers scorers_;
     vgpualloc::allocator decider_;
     std::vector<vgpualloc::counted_request> requests_; ///< of the cluster as it was given
@@ -292,8 +294,8 @@ private:
 };
 
 /// The templates, which are read with the cluster so that their devices are of kinds that its ledger knows.
-expected<std::map<std::string, node_kind>> take_templates(kube::snapshot& state, const question& asked) {
-    std::map<std::string, node_kind> kinds;
+expected<named_kinds> take_templates(kube::snapshot& state, const question& asked) {
+    named_kinds kinds;
     for (const kube::manifest& object : asked.templates) {
         if (!object.node) continue;
         const auto where = find_node(state, object.name, "--node-template");
@@ -323,15 +325,23 @@ expected<void> check_templates(const std::vector<kube::manifest>& objects, const
     return unexpected(bad_value(error_code::missing, "", "", "an object of kind Node").at("--node-template"));
 }
 
-/// The question with the kinds that are described as templates, named as these are.
-expected<question> with_described_kinds(const std::vector<kube::manifest>& objects,
-                                        const vgpualloc::dialect_set& dialects, question asked) {
+/// The question with the kinds that are described as templates, named as these are, and so with nodes that another
+/// layout cuts. `layouts` are those changes.
+expected<question> with_more_templates(const std::vector<kube::manifest>& objects,
+                                       const vgpualloc::dialect_set& dialects, question asked,
+                                       std::vector<layout_change>& layouts) {
     const auto is_described_node = [](const node_addition& entry) { return is_described(entry.kind); };
-    if (!is_described(asked.find_kind) && std::ranges::none_of(asked.wanted.added_nodes, is_described_node)) {
-        return asked;
-    }
+    const bool has_described =
+        is_described(asked.find_kind) || std::ranges::any_of(asked.wanted.added_nodes, is_described_node);
+    if (!has_described && asked.wanted.modes.empty()) return asked;
     const auto cluster = kube::make_snapshot(objects, dialects, asked.stop);
     if (!cluster) return unexpected(cluster.error());
+    auto cut = by_node(asked.wanted.modes, objects, *cluster);
+    if (!cut) return unexpected(cut.error());
+    asked.wanted.modes = std::move(cut->modes);
+    layouts = std::move(cut->layouts);
+    std::ranges::move(cut->objects, std::back_inserter(asked.templates));
+    if (!has_described) return asked;
     std::vector<kube::manifest> named = objects;
     std::ranges::copy(asked.templates, std::back_inserter(named));
     if (!asked.catalog) asked.catalog = vgpualloc::built_in_catalog();
@@ -356,7 +366,8 @@ expected<question> with_described_kinds(const std::vector<kube::manifest>& objec
 expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
                            question original) {
     if (auto checked = check_templates(objects, original); !checked) return unexpected(checked.error());
-    const auto described = with_described_kinds(objects, dialects, std::move(original));
+    std::vector<layout_change> layouts;
+    const auto described = with_more_templates(objects, dialects, std::move(original), layouts);
     if (!described) return unexpected(described.error());
     const question& asked = *described;
     std::vector<kube::manifest> with_templates; // a copy of all objects, which a cluster alone does without
@@ -372,7 +383,9 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     auto chosen = make_scorers(*state, asked);
     if (asked.stop.raised()) return unexpected(stop_signal::stopped());
     if (!chosen) return unexpected(std::move(chosen).error());
-    return questioner{*state, objects, asked, *std::move(templates), *std::move(chosen)}.run();
+    auto answered = questioner{*state, objects, asked, *std::move(templates), *std::move(chosen)}.run();
+    if (answered) answered->layouts = std::move(layouts);
+    return answered;
 }
 
 } // namespace vgpuops::whatif

@@ -157,6 +157,19 @@ void add_pods(const answer& answered, pod_origin origin, const char* title, told
     }
 }
 
+void add_layouts(const answer& answered, std::string& text) {
+    if (answered.layouts.empty()) return;
+    text += "\n";
+    add_line(text, "cut anew:");
+    for (const layout_change& change : answered.layouts) {
+        std::string time;
+        if (change.cut_time) {
+            time = fmt::format("; at least {:.1f} s for its GPUs one after the other", seconds_of(*change.cut_time));
+        }
+        add_line(text, fmt::format("  {}: {} -> {}{}", change.node, change.before, change.after, time));
+    }
+}
+
 document figures_json(const cluster_figures& of) {
     return document::map({{"nodes", of.nodes},
                           {"devices", of.devices},
@@ -256,6 +269,7 @@ std::string answer_text(const answer& answered) {
                          devices, pods_words(answered.placed + answered.refused), answered.placed, answered.refused));
     told_refusals told{{"", ""}};
     if (answered.kind) add_kind(answered, text);
+    add_layouts(answered, text);
     add_pods(answered, pod_origin::evicted, "moved:", told, text);
     add_pods(answered, pod_origin::waits, "waiting:", told, text);
     add_pods(answered, pod_origin::added, "added:", told, text);
@@ -274,8 +288,16 @@ std::string answer_json(const answer& answered) {
                                      {"find_nodes", answered.kind ? kind_json(answered) : document{}},
                                      {"before", figures_json(answered.before)},
                                      {"after", figures_json(answered.after)},
+                                     {"layouts", document::list()},
                                      {"pods", document::list()},
                                      {"warnings", document::list()}});
+    for (const layout_change& change : answered.layouts) {
+        result["layouts"].push_back(
+            document::map({{"node", change.node},
+                           {"before", change.before},
+                           {"after", change.after},
+                           {"cut_us", change.cut_time ? document{change.cut_time->count()} : document{}}}));
+    }
     for (const pod_answer& entry : answered.pods) result["pods"].push_back(pod_json(entry));
     for (const auto& problem : answered.warnings) result["warnings"].push_back(problem.message());
     result["not_considered"] = document::list_of(answered.not_considered);

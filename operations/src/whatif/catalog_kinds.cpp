@@ -10,17 +10,20 @@
 #include <fmt/format.h>
 
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/dialect/nvidia_layouts.hpp"
 #include "vgpuformats/cursor.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgputraces/workload_nodes.hpp"
 
 namespace vgpuops::whatif {
 
+namespace nvidia = vgpualloc::dialects::nvidia;
+
 namespace {
 
 constexpr const char* described_expected =
-    "MODEL:MODE:DEVICES or MODEL:MODE:DEVICES:CPU_MILLI:MEMORY_MIB, with whole numbers, or a JSON object as in "
-    "nodes.kinds of a model";
+    "MODEL:MODE:DEVICES, MODEL:MODE:DEVICES:CPU_MILLI:MEMORY_MIB, with whole numbers, MODEL:mig:LAYOUT with or without "
+    "these numbers, or a JSON object as in nodes.kinds of a model";
 
 error bad_description(const std::string& option, const std::string& kind) {
     return bad_value(error_code::malformed, "", kind, described_expected).at(option);
@@ -37,8 +40,14 @@ std::vector<std::string> parts_of(std::string_view text) {
 }
 
 /// The short form as the long one.
-expected<document> long_form(const std::string& kind, const std::string& option) {
-    const auto parts = parts_of(kind);
+expected<document> long_form(const std::string& kind, std::int64_t devices, const std::string& option) {
+    auto parts = parts_of(kind);
+    std::string layout;
+    if (parts.size() >= 3 && parts[1] == "mig" && parts[2].starts_with("all-")) {
+        layout = parts[2];
+        parts.erase(parts.begin() + 2);
+        if (parts.size() == 2) parts.push_back(std::to_string(devices));
+    }
     const bool is_complete = (parts.size() == 3 || parts.size() == 5) &&
                              std::ranges::none_of(parts, [](const std::string& part) { return part.empty(); });
     if (!is_complete) return unexpected(bad_description(option, kind));
@@ -52,6 +61,7 @@ expected<document> long_form(const std::string& kind, const std::string& option)
         }
         result[std::string{amounts[i - 2]}] = amount;
     }
+    if (!layout.empty()) result["layout"] = layout;
     return result;
 }
 
@@ -119,12 +129,43 @@ expected<void> complete(document& description, const open_amounts& open, const v
     return {};
 }
 
+/// Takes the layout out of a description: such GPUs are those of NVIDIA's own plugin, and are whole before they are
+/// cut. Empty: it has none. Error: the cluster's devices are of other plugins.
+expected<std::string> take_layout(document& description, const open_amounts& open, const std::string& option,
+                                  const std::string& kind) {
+    const document* const layout = description.find("layout");
+    if (layout == nullptr || !layout->is_text()) return std::string{};
+    std::string name = layout->text;
+    document rest = document::map({});
+    for (const auto& [key, value] : description.members) {
+        if (key != "layout") rest[key] = value;
+    }
+    description = std::move(rest);
+    const document* const mode = description.find("mode");
+    const bool is_cut = mode != nullptr && mode->is_text() && mode->text == "mig";
+    const bool is_spoken = open.dialects.empty() || std::ranges::find(open.dialects, "nvidia") != open.dialects.end();
+    if (!is_cut || !is_spoken) {
+        return unexpected(bad_value(error_code::unsupported, "", kind,
+                                    is_cut
+                                        ? fmt::format("a kind without a layout: this cluster's devices register in "
+                                                      "dialect {}, and only GPUs of NVIDIA's own plugin have layouts",
+                                                      fmt::join(open.dialects, ", "))
+                                        : "a layout in mode mig only")
+                              .at(option));
+    }
+    description["mode"] = "exclusive";
+    description["dialect"] = "nvidia";
+    return name;
+}
+
 /// The kind as the name of a node: lower-case letters, digits, '-' and '.'.
-std::string node_name_of(const vgputraces::workload_node_kind& kind, const document& description) {
+std::string node_name_of(const vgputraces::workload_node_kind& kind, const document& description,
+                         const std::string& layout) {
     if (!kind.prefix.empty()) return kind.prefix;
     std::string name = "node";
     if (kind.devices > 0) {
-        name = description.find("kind")->text + "-" + kind.mode + "-" + std::to_string(kind.devices);
+        name = description.find("kind")->text + "-" + (layout.empty() ? kind.mode : "mig-" + layout) + "-" +
+               std::to_string(kind.devices);
     }
     for (char& c : name) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -139,17 +180,50 @@ std::string node_name_of(const vgputraces::workload_node_kind& kind, const docum
 open_amounts most_of(const vgpualloc::cluster& nodes) {
     open_amounts result;
     for (const auto& node : nodes.nodes) {
+        result.devices = std::max(result.devices, std::ssize(node.devices));
         result.cpu_milli = std::max(result.cpu_milli, node.cpu.count());
         result.memory_mib = std::max(result.memory_mib, vgpualloc::mib_down(node.memory));
     }
     return result;
 }
 
+namespace {
+
+document texts(const vgpualloc::kubernetes::text_map& entries) {
+    document result = document::map({});
+    for (const auto& [key, value] : entries) result[key] = value;
+    return result;
+}
+
+/// Cuts the nodes of a list of objects.
+expected<void> cut_nodes(document& list, const std::string& layout, const vgpualloc::dialect_set& dialects,
+                         const std::string& option) {
+    auto objects = kube::read_manifests(vgpuformats::print_json(list), option);
+    if (!objects) return unexpected(objects.error());
+    for (std::size_t i = 0; i < objects->size(); ++i) {
+        if (!(*objects)[i].node) continue;
+        vgpualloc::kubernetes::node& node = *(*objects)[i].node;
+        if (auto done = nvidia::cut_node(node, layout, nvidia::options_of(dialects.config())); !done) {
+            return unexpected(std::move(done).error().at(option));
+        }
+        document& item = list["items"].items[i];
+        item["metadata"]["labels"] = texts(node.labels);
+        item["status"]["allocatable"] = texts(node.allocatable);
+        item["status"]["capacity"] = texts(node.capacity);
+    }
+    return {};
+}
+
+} // namespace
+
 expected<document> described_node(const described_kind& kind, const std::string& name,
                                   const vgpualloc::dialect_set& dialects, const std::string& option) {
     document list = document::map({{"apiVersion", "v1"}, {"kind", "List"}});
     for (auto& object : vgputraces::node_objects(kind.nodes, name, dialects)) {
         list["items"].push_back(std::move(object));
+    }
+    if (!kind.layout.empty()) {
+        if (auto done = cut_nodes(list, kind.layout, dialects, option); !done) return unexpected(done.error());
     }
     // What is wrong with the objects is wrong with the description; doubts that leave all devices there are for the
     // snapshot of the whole cluster to tell.
@@ -173,8 +247,11 @@ bool is_described(std::string_view kind) noexcept {
 expected<described_kind> read_described_kind(const std::string& kind, const open_amounts& open,
                                              const vgpualloc::dialect_set& dialects,
                                              const vgpualloc::hardware_catalog& catalog, const std::string& option) {
-    auto description = kind.starts_with('{') ? vgpuformats::parse_json(kind, option) : long_form(kind, option);
+    auto description =
+        kind.starts_with('{') ? vgpuformats::parse_json(kind, option) : long_form(kind, open.devices, option);
     if (!description) return unexpected(std::move(description.error()));
+    auto layout = take_layout(*description, open, option, kind);
+    if (!layout) return unexpected(std::move(layout.error()));
     if (auto completed = complete(*description, open, dialects, option, kind); !completed) {
         return unexpected(std::move(completed.error()));
     }
@@ -183,9 +260,10 @@ expected<described_kind> read_described_kind(const std::string& kind, const open
     for (const std::string_view key : {"count", "weight"}) {
         if (at.has(key)) at.fail_key(error_code::unsupported, key, "no number of nodes here");
     }
-    described_kind result{.nodes = vgputraces::read_workload_node_kind(at, catalog), .name = {}};
+    described_kind result{.nodes = vgputraces::read_workload_node_kind(at, catalog), .name = {}, .layout = {}};
     if (failure) return unexpected(*std::move(failure));
-    result.name = node_name_of(result.nodes, *description);
+    result.layout = *std::move(layout);
+    result.name = node_name_of(result.nodes, *description, result.layout);
     return result;
 }
 

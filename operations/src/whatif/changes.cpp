@@ -9,6 +9,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/mobility.hpp"
+#include "vgpualloc/kube/node_set.hpp"
 #include "vgpualloc/mode/all.hpp"
 #include "vgpualloc/mode/factory.hpp"
 #include "vgpuformats/some_names.hpp"
@@ -41,6 +42,25 @@ expected<node_index> find_node(const kube::snapshot& state, const std::string& n
     const node_index where = state.book->find_node(name);
     if (where.valid() && state.book->is_present(where)) return where;
     return unexpected(unknown(option, name, "a node of the cluster: " + vgpuformats::some_of(present_nodes(state))));
+}
+
+expected<std::vector<node_index>> nodes_named(const kube::snapshot& state, const std::string& set,
+                                              const std::string& option) {
+    const node_index where = state.book->find_node(set);
+    if (where.valid() && state.book->is_present(where)) return std::vector{where};
+    if (set.find_first_of("*?=!,( ") == std::string::npos) {
+        // A word may be the key of a label; else it was to be a name.
+        const auto known = find_node(state, set, option);
+        if (!kube::label_key_of(state.nodes().nodes, set)) return unexpected(known.error());
+    }
+    const auto members = kube::nodes_in_set(state.nodes().nodes, set, option);
+    if (!members) return unexpected(members.error());
+    std::vector<node_index> nodes;
+    for (std::size_t n = 0; n < members->size(); ++n) {
+        if ((*members)[n] && state.book->is_present(node_index{n})) nodes.push_back(node_index{n});
+    }
+    if (!nodes.empty()) return nodes;
+    return unexpected(unknown(option, set, "a set that has nodes that are there"));
 }
 
 node_kind kind_of(const kube::snapshot& state, node_index where) {
@@ -111,58 +131,40 @@ namespace {
 /// Applies changes one after the other.
 class changer {
 public:
-    changer(kube::snapshot& state, const std::vector<kube::manifest>& objects, std::vector<pod_id> evicted)
-        : state_{&state}, objects_{&objects}, evicted_{std::move(evicted)} {}
+    changer(kube::snapshot& state, const std::vector<kube::manifest>& objects, std::vector<pod_id> evicted,
+            const named_kinds& kinds)
+        : state_{&state}, objects_{&objects}, kinds_{&kinds}, evicted_{std::move(evicted)} {}
 
-    /// As kubectl uncordon and the node controller after it: the taint of the cordon goes too.
-    expected<void> uncordon(const std::string& name) {
-        const auto where = find_node(*state_, name, "--uncordon");
-        if (!where) return unexpected(where.error());
-        node described = state_->nodes().nodes[where->at()];
-        if (!described.host.unschedulable) {
-            return unexpected(bad_value(error_code::mismatch, "", name, "a node that is cordoned").at("--uncordon"));
+    /// Of a set, the nodes that are cordoned.
+    expected<void> uncordon(const std::string& set) {
+        const auto nodes = nodes_named(*state_, set, "--uncordon");
+        if (!nodes) return unexpected(nodes.error());
+        bool is_cordoned = false;
+        for (const node_index where : *nodes) {
+            if (!state_->nodes().nodes[where.at()].host.unschedulable) continue;
+            is_cordoned = true;
+            if (auto done = uncordon(where); !done) return done;
         }
-        described.host.unschedulable = false;
-        std::erase_if(described.host.taints,
-                      [](const vgpualloc::taint& entry) { return entry.key == "node.kubernetes.io/unschedulable"; });
-        const auto updated = state_->book->update_node(*where, std::move(described));
-        if (!updated) return unexpected(updated.error());
-        return {};
+        if (is_cordoned) return {};
+        return unexpected(bad_value(error_code::mismatch, "", set, "a node that is cordoned").at("--uncordon"));
     }
 
-    expected<void> drain(const std::string& name) {
-        const auto where = find_node(*state_, name, "--drain");
-        if (!where) return unexpected(where.error());
-        if (auto once = note(name, "--drain"); !once) return once;
-        const auto of_nodes = pods_of_nodes();
-        for (const pod_id pod : pods_on(*where)) {
-            if (!of_nodes.contains(state_->bound[pod.at()].pod.full_name())) evict(pod);
+    expected<void> drain(const std::string& set) {
+        const auto nodes = nodes_named(*state_, set, "--drain");
+        if (!nodes) return unexpected(nodes.error());
+        for (const node_index where : *nodes) {
+            if (auto done = drain(where); !done) return done;
         }
-        const auto closed = state_->book->set_schedulable(*where, false);
-        VGA_ASSERT(closed.has_value(), "the node is there");
         return {};
     }
 
     expected<void> fail(const failure& wanted) {
-        const auto where = find_node(*state_, wanted.node, "--fail");
-        if (!where) return unexpected(where.error());
-        if (!wanted.device.empty()) return fail_device(*where, wanted);
-        if (auto once = note(wanted.node, "--fail"); !once) return once;
-        const auto of_nodes = pods_of_nodes();
-        for (const pod_id pod : pods_on(*where)) {
-            if (of_nodes.contains(state_->bound[pod.at()].pod.full_name())) {
-                release(pod); // it goes with its node
-            } else {
-                evict(pod);
-            }
+        const auto nodes = nodes_named(*state_, wanted.node, "--fail");
+        if (!nodes) return unexpected(nodes.error());
+        for (const node_index where : *nodes) {
+            auto done = wanted.device.empty() ? fail(where) : fail_device(where, wanted.device);
+            if (!done) return done;
         }
-        std::erase_if(evicted_, [&](pod_id pod) { // a change of mode evicted it
-            const kube::bound_pod& bound = state_->bound[pod.at()];
-            return bound.node == *where && of_nodes.contains(bound.pod.full_name());
-        });
-        const auto removed = state_->book->remove_node(*where);
-        VGA_ASSERT(removed.has_value(), "the node is there");
-        forget_devices(*state_, *where);
         return {};
     }
 
@@ -177,6 +179,7 @@ public:
         if (described.devices.empty()) {
             return unexpected(unknown("--set-mode", wanted.node, "a node that has devices"));
         }
+        if (!wanted.cut_as.empty()) return cut(*where, kinds_->at(wanted.cut_as));
         const auto has_it = [&](const kube::snapshot_device& device) { return device.registered.mode == wanted.mode; };
         if (std::ranges::all_of(state_->devices[where->at()], has_it)) return {};
         auto changed = registered_in(*where, wanted);
@@ -188,9 +191,7 @@ public:
             if (!added) return unexpected(placed(std::move(added).error(), wanted));
             described.devices[d].service = former[d].service;
         }
-        for (const pod_id pod : pods_on(*where)) {
-            if (!state_->book->booking_of(pod).where.shares.empty()) evict(pod);
-        }
+        evict_with_devices(*where);
         const auto updated = state_->book->update_node(*where, std::move(described));
         if (!updated) return unexpected(updated.error());
         state_->devices[where->at()] = *std::move(changed);
@@ -203,6 +204,78 @@ public:
     }
 
 private:
+    /// As kubectl uncordon and the node controller after it: the taint of the cordon goes too.
+    expected<void> uncordon(node_index where) {
+        node described = state_->nodes().nodes[where.at()];
+        described.host.unschedulable = false;
+        std::erase_if(described.host.taints,
+                      [](const vgpualloc::taint& entry) { return entry.key == "node.kubernetes.io/unschedulable"; });
+        const auto updated = state_->book->update_node(where, std::move(described));
+        if (!updated) return unexpected(updated.error());
+        return {};
+    }
+
+    expected<void> drain(node_index where) {
+        if (auto once = note(where, "--drain"); !once) return once;
+        const auto of_nodes = pods_of_nodes();
+        for (const pod_id pod : pods_on(where)) {
+            if (!of_nodes.contains(state_->bound[pod.at()].pod.full_name())) evict(pod);
+        }
+        const auto closed = state_->book->set_schedulable(where, false);
+        VGA_ASSERT(closed.has_value(), "the node is there");
+        return {};
+    }
+
+    expected<void> fail(node_index where) {
+        if (auto once = note(where, "--fail"); !once) return once;
+        const auto of_nodes = pods_of_nodes();
+        for (const pod_id pod : pods_on(where)) {
+            if (of_nodes.contains(state_->bound[pod.at()].pod.full_name())) {
+                release(pod); // it goes with its node
+            } else {
+                evict(pod);
+            }
+        }
+        std::erase_if(evicted_, [&](pod_id pod) { // a change of mode evicted it
+            const kube::bound_pod& bound = state_->bound[pod.at()];
+            return bound.node == where && of_nodes.contains(bound.pod.full_name());
+        });
+        const auto removed = state_->book->remove_node(where);
+        VGA_ASSERT(removed.has_value(), "the node is there");
+        forget_devices(*state_, where);
+        return {};
+    }
+
+    /// Whether a node takes pods, and whether a GPU is in service, stays as it is.
+    expected<void> cut(node_index where, const node_kind& kind) {
+        evict_with_devices(where);
+        const node& former = state_->nodes().nodes[where.at()];
+        node described = kind.described;
+        described.name = former.name;
+        described.host.unschedulable = former.host.unschedulable;
+        described.host.ready = former.host.ready;
+        described.host.unreachable = former.host.unreachable;
+        described.host.taints = former.host.taints;
+        std::vector<kube::snapshot_device> devices = kind.devices;
+        for (std::size_t d = 0; d < devices.size(); ++d) {
+            std::string& uuid = described.devices[d].uuid;
+            if (uuid.starts_with(kind.described.name)) uuid.replace(0, kind.described.name.size(), former.name);
+            devices[d].registered.uuid = uuid;
+            if (d < former.devices.size()) described.devices[d].service = former.devices[d].service;
+        }
+        const auto updated = state_->book->update_node(where, std::move(described));
+        if (!updated) return unexpected(updated.error());
+        state_->devices[where.at()] = std::move(devices);
+        for (std::size_t i = 0; i < state_->extended.size(); ++i) state_->extended[i][where.at()] = kind.extended[i];
+        return {};
+    }
+
+    void evict_with_devices(node_index where) {
+        for (const pod_id pod : pods_on(where)) {
+            if (!state_->book->booking_of(pod).where.shares.empty()) evict(pod);
+        }
+    }
+
     [[nodiscard]] static error placed(error refusal, const mode_change& wanted) {
         refusal.where = "--set-mode: node " + wanted.node + ": " + refusal.where;
         return refusal;
@@ -256,21 +329,23 @@ private:
     }
 
     /// A node goes once.
-    expected<void> note(const std::string& name, const char* option) {
+    expected<void> note(node_index where, const char* option) {
+        const std::string& name = state_->nodes().nodes[where.at()].name;
         if (gone_.insert(name).second) return {};
         return unexpected(
             bad_value(error_code::duplicate, "", name, "every node once in --drain and --fail").at(option));
     }
 
-    expected<void> fail_device(node_index where, const failure& wanted) {
+    expected<void> fail_device(node_index where, const std::string& wanted) {
+        const std::string& node_name = state_->nodes().nodes[where.at()].name;
         const auto& devices = state_->devices[where.at()];
         std::vector<std::string> names;
         for (const auto& device : devices) names.push_back(device.registered.uuid);
         const auto device = std::ranges::find_if(devices, [&](const kube::snapshot_device& entry) {
-            return entry.registered.uuid == wanted.device || std::to_string(entry.index) == wanted.device;
+            return entry.registered.uuid == wanted || std::to_string(entry.index) == wanted;
         });
         if (device == devices.end()) {
-            return unexpected(unknown("--fail", wanted.node + "/" + wanted.device,
+            return unexpected(unknown("--fail", node_name + "/" + wanted,
                                       "a device of that node, by uuid or number: " + vgpuformats::some_of(names)));
         }
         const device_index which{device - devices.begin()};
@@ -312,6 +387,7 @@ private:
 
     kube::snapshot* state_;
     const std::vector<kube::manifest>* objects_;
+    const named_kinds* kinds_; ///< that nodes may become like
     std::set<std::string> gone_;
     std::vector<pod_id> evicted_;
 };
@@ -319,8 +395,9 @@ private:
 } // namespace
 
 expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted,
-                                    const std::vector<kube::manifest>& objects, std::vector<pod_id> evicted) {
-    changer changes_cluster{state, objects, std::move(evicted)};
+                                    const std::vector<kube::manifest>& objects, std::vector<pod_id> evicted,
+                                    const named_kinds& kinds) {
+    changer changes_cluster{state, objects, std::move(evicted), kinds};
     for (const mode_change& entry : wanted.modes) {
         if (auto done = changes_cluster.set_mode(entry); !done) return unexpected(done.error());
     }

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <numeric>
 
-#include "vgpualloc/catalog/mig_layouts.hpp"
 #include "vgpualloc/catalog/mig_offers.hpp"
 
 namespace vgpualloc::dialects::nvidia {
@@ -13,6 +12,20 @@ namespace vgpualloc::dialects::nvidia {
 namespace {
 
 using board_counts = std::vector<std::int64_t>; // by profile
+
+/// Places the instances from `next` on beside those that are in `placed`.
+bool place_rest(const mig_model& model, const std::vector<std::size_t>& instances, std::size_t next,
+                mig_layout& placed) {
+    if (next == instances.size()) return true;
+    for (const mig_units start : model.profiles[instances[next]].starts) {
+        const mig_slot slot{.profile = instances[next], .start = start};
+        if (!may_join(model, placed, slot)) continue;
+        placed.push_back(slot);
+        if (place_rest(model, instances, next + 1, placed)) return true;
+        placed.pop_back();
+    }
+    return false;
+}
 
 /// What a board of the node can have at once.
 class board_rules {
@@ -50,26 +63,13 @@ public:
         }
         std::ranges::stable_sort(instances, std::ranges::greater{},
                                  [this](std::size_t p) { return model_->profiles[p].size; });
-        mig_layout layout;
-        return place(instances, 0, layout);
+        return places_on_board(*model_, instances).has_value();
     }
 
 private:
     static std::int64_t size_by_name(const std::string& profile) {
         const std::int64_t slices = compute_slices_by_name(profile);
         return slices > 0 ? slices : mig_compute_slices_max;
-    }
-
-    [[nodiscard]] bool place(const std::vector<std::size_t>& instances, std::size_t next, mig_layout& layout) const {
-        if (next == instances.size()) return true;
-        for (const mig_units start : model_->profiles[instances[next]].starts) {
-            const mig_slot slot{.profile = instances[next], .start = start};
-            if (!may_join(*model_, layout, slot)) continue;
-            layout.push_back(slot);
-            if (place(instances, next + 1, layout)) return true;
-            layout.pop_back();
-        }
-        return false;
     }
 
     const mig_model* model_;
@@ -130,6 +130,12 @@ std::vector<board_counts> deal(const board_rules& rules, const board_counts& all
 }
 
 } // namespace
+
+std::optional<mig_layout> places_on_board(const mig_model& model, const std::vector<std::size_t>& instances) {
+    mig_layout placed;
+    if (!place_rest(model, instances, 0, placed)) return std::nullopt;
+    return placed;
+}
 
 std::string profile_of_words(std::string_view words) {
     std::string profile{words};

@@ -1,6 +1,7 @@
 // Which boards of a node have which of the MIG instances that NVIDIA's plugin counts: no object says it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "vgpualloc/catalog/mig.hpp"
+#include "vgpualloc/catalog/mig_layouts.hpp"
 
 namespace vgpualloc::dialects::nvidia {
 
@@ -26,6 +28,11 @@ struct instance_count {
 /// The most instances of one profile that a board has; 1 where neither the model nor the name says it. `model` may be
 /// null.
 [[nodiscard]] std::int64_t instances_per_board(const mig_model* model, const std::string& profile);
+
+/// Instances of these profiles (positions in the model) on one GPU, in that order each at the first start with which
+/// the others have room too; none: there is no room for all.
+[[nodiscard]] std::optional<mig_layout> places_on_board(const mig_model& model,
+                                                        const std::vector<std::size_t>& instances);
 
 /// Deals instances to boards: to all alike where that is possible, else each to the board with the fewest slices taken
 /// that has room for it, the largest first. `boards`: how many there are known to be; none, or too few: as few as hold

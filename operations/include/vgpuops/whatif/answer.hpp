@@ -15,6 +15,7 @@
 #include "vgpualloc/policy/parse.hpp"
 #include "vgpuops/core_names.hpp"
 #include "vgpuops/whatif/changes.hpp"
+#include "vgpuops/whatif/cut_nodes.hpp"
 #include "vgpuops/whatif/find_nodes.hpp"
 #include "vgpuops/whatif/queue.hpp"
 
@@ -84,6 +85,7 @@ struct answer {
     std::int64_t placed = 0;
     std::int64_t refused = 0;
     std::optional<kind_answer> kind{};
+    std::vector<layout_change> layouts{};      ///< of nodes that are cut anew
     std::vector<std::string> not_considered{}; ///< of what is there (explain/not_considered.hpp)
     std::vector<error> warnings{};             ///< of the snapshot
 };

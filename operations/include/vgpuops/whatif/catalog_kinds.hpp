@@ -20,22 +20,24 @@ namespace vgpuops::whatif {
 
 /// What a description may leave open.
 struct open_amounts {
+    std::int64_t devices = 1; ///< of a kind with a layout
     std::int64_t cpu_milli = 0;
     std::int64_t memory_mib = 0;
     std::vector<std::string> dialects{}; ///< one of those possible that is among these, if there is one
 };
 
-/// The most CPU and the most memory that a node has; no dialects.
+/// The most devices, CPU and memory that a node has; no dialects.
 [[nodiscard]] open_amounts most_of(const vgpualloc::cluster& nodes);
 
 struct described_kind {
     vgputraces::workload_node_kind nodes;
-    std::string name; ///< as that of a node
+    std::string name;   ///< as that of a node
+    std::string layout; ///< that its GPUs are cut by (dialect/nvidia_layouts.hpp); empty: none, or `nodes` has it
 };
 
-/// A kind: "MODEL:MODE:DEVICES", "MODEL:MODE:DEVICES:CPU_MILLI:MEMORY_MIB", or a JSON object as in nodes.kinds of a
-/// workload model (docs/trace-model.md). Errors, at `option`: what is no such description, and those of
-/// read_workload_node_kind().
+/// A kind: "MODEL:MODE:DEVICES", "MODEL:MODE:DEVICES:CPU_MILLI:MEMORY_MIB", "MODEL:mig:LAYOUT" with or without these
+/// numbers, or a JSON object as in nodes.kinds of a workload model (docs/trace-model.md), with "layout" besides.
+/// Errors, at `option`: what is no such description, and those of read_workload_node_kind().
 [[nodiscard]] expected<described_kind> read_described_kind(const std::string& kind, const open_amounts& open,
                                                            const vgpualloc::dialect_set& dialects,
                                                            const vgpualloc::hardware_catalog& catalog,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,16 @@ struct node_addition {
     std::int64_t nodes = 0;
 };
 struct failure {
-    std::string node;
+    std::string node;     ///< or a set of them
     std::string device{}; ///< uuid, or index as the node counts it; empty: the whole node
 };
 struct mode_change {
-    std::string node;
+    std::string node; ///< or a set of them
     std::string mode;
+    std::string layout{}; ///< of mode mig of NVIDIA's own plugin (dialect/nvidia_layouts.hpp)
+    std::string cut_as{}; ///< the kind that the node is like then (by_node); empty: it only changes its mode
 };
+/// Nodes are named one by one or as sets (kube/node_set.hpp).
 struct changes {
     std::vector<node_addition> added_nodes{};
     std::vector<std::string> uncordoned{};
@@ -57,16 +61,25 @@ std::vector<node_index> add_nodes(kube::snapshot& state, const node_kind& kind, 
 /// Takes from the snapshot what it keeps of nodes that a trial had added and that are undone.
 void forget_nodes(kube::snapshot& state, const std::vector<node_index>& undone);
 
+/// Kinds by name.
+using named_kinds = std::map<std::string, node_kind>;
+
+/// The nodes that a name or a set stands for, those of them that are there, ascending. Errors: unknown_name for a name
+/// or a set that no node has, with the first of those that there are; those of kube::nodes_in_set(). `option` is where.
+[[nodiscard]] expected<std::vector<node_index>> nodes_named(const kube::snapshot& state, const std::string& set,
+                                                            const std::string& option);
+
 /// Changes modes, uncordons, drains and fails, and releases the pods that this evicts: those on the node, or with a
-/// part of the device that fails; for another mode, those with a part of any device of the node. Pods of a DaemonSet
+/// part of the device that fails; for another mode, those with a part of any device of the node. Nodes with
+/// mode_change::cut_as become like that kind of `kinds`. Pods of a DaemonSet
 /// stay on a node that is drained, as kubectl drain leaves them, and go with one that fails; `objects`, those of the
 /// snapshot, say which they are. Returns the evicted pods, ascending, and those of `evicted`, which earlier changes
-/// evicted. Errors: unknown_name for nodes, devices and modes that there are none of, which list those that there are;
-/// mismatch for a node to uncordon that takes pods; duplicate for a node that is to go twice; those of add_device() and
-/// of the node's dialects for a mode that a device cannot have.
+/// evicted. Errors: those of nodes_named(); unknown_name for devices and modes that there are none of, which list those
+/// that there are; mismatch for a node or a set to uncordon that takes pods; duplicate for a node that is to go twice;
+/// those of add_device() and of the node's dialects for a mode that a device cannot have.
 [[nodiscard]] expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted,
                                                   const std::vector<kube::manifest>& objects,
-                                                  std::vector<pod_id> evicted = {});
+                                                  std::vector<pod_id> evicted = {}, const named_kinds& kinds = {});
 
 /// The node of that name. Error unknown_name, which lists the first of those that there are; `option` is where.
 [[nodiscard]] expected<node_index> find_node(const kube::snapshot& state, const std::string& name,

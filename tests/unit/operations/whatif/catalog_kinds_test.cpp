@@ -121,7 +121,7 @@ TEST(whatif_catalog_kinds, what_is_no_description_is_refused_with_what_is_one) {
     for (const char* kind : {"A100-40GB:mig", "A100-40GB:mig:", ":mig:8", "A100-40GB:mig:8:1", "A100-40GB:mig:x",
                              "A100-40GB:mig:8:1:2:3", "A100-40GB:mig:1e3", "A100-40GB:mig:99999999999999999999"}) {
         EXPECT_THAT(question.refusal_of(kind), HasSubstr("--find-nodes: got '" + std::string{kind} +
-                                                         "', expected MODEL:MODE:DEVICES or MODEL:MODE:DEVICES:CPU"));
+                                                         "', expected MODEL:MODE:DEVICES, MODEL:MODE:DEVICES:CPU"));
     }
     EXPECT_THAT(question.refusal_of("A100-4OGB:mig:8"),
                 HasSubstr("--find-nodes: kind: got 'A100-4OGB', expected a GPU"));

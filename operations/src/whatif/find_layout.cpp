@@ -1,0 +1,274 @@
+// The search for layouts of a set of nodes.
+#include "vgpuops/whatif/find_layout.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "vgpualloc/core/config.hpp"
+#include "vgpualloc/dialect/nvidia_layouts.hpp"
+#include "vgpuops/whatif/cut_nodes.hpp"
+
+namespace vgpuops::whatif {
+
+namespace nvidia = vgpualloc::dialects::nvidia;
+
+namespace {
+
+/// Instances by profile.
+using instance_counts = std::map<std::string, std::int64_t>;
+
+/// The MIG instances that a pod asks for; none: it is not of the mix.
+instance_counts instances_of(const vgpualloc::pod_request& request) {
+    instance_counts counts;
+    for (const vgpualloc::device_request& container : request.containers) {
+        if (container.family != nvidia::mig_family || container.profile.empty()) continue;
+        counts[container.profile] += container.count;
+    }
+    return counts;
+}
+
+void add_times(instance_counts& to, const instance_counts& counts, std::int64_t times) {
+    for (const auto& [profile, count] : counts) to[profile] += count * times;
+}
+
+/// A node of the set, and what it may be cut into.
+struct cuttable {
+    std::string name;
+    std::int64_t gpus = 0;
+    std::vector<nvidia::layout> layouts{}; ///< the first is that of now, with its name empty where it has none
+};
+
+/// One choice for every node, by position in cuttable::layouts.
+using way = std::vector<std::size_t>;
+
+auto rank_of(const layout_row& row) {
+    const auto time = row.cut_time.value_or(vgpualloc::ticks{});
+    return std::tuple{-row.run, row.restart, !row.cut_time.has_value(), time, row.layouts};
+}
+
+class layout_search {
+public:
+    layout_search(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
+                  const question& asked)
+        : objects_{&objects}, dialects_{&dialects}, asked_{asked} {}
+
+    expected<layouts_found> run(const std::string& set) {
+        if (auto ready = prepare(set); !ready) return unexpected(ready.error());
+        auto now = row_of(way(nodes_.size(), 0));
+        if (!now) return unexpected(now.error());
+        result_.run = (*now)->run;
+        result_.wait = (*now)->wait;
+        const auto searched = result_.possible <= ways_tried_max ? try_all() : climb();
+        if (!searched) return unexpected(searched.error());
+        for (auto& [chosen, row] : rows_) result_.rows.push_back(row);
+        std::ranges::sort(result_.rows, {}, rank_of);
+        return std::move(result_);
+    }
+
+private:
+    expected<void> prepare(const std::string& set) {
+        const auto cluster = kube::make_snapshot(*objects_, *dialects_, asked_.stop);
+        if (!cluster) return unexpected(cluster.error());
+        if (auto read = read_mix(*cluster); !read) return read;
+        const auto members = nodes_named(*cluster, set, "--find-layout");
+        if (!members) return unexpected(members.error());
+        if (auto read = read_nodes(*cluster, *members); !read) return read;
+        result_.possible = 1;
+        for (const cuttable& node : nodes_) {
+            result_.nodes.push_back(node.name);
+            result_.possible = std::min(result_.possible * std::ssize(node.layouts), ways_counted_max);
+        }
+        return {};
+    }
+
+    /// What runs and what waits; what the question adds is in the answers.
+    expected<void> read_mix(const kube::snapshot& cluster) {
+        instance_counts asked;
+        for (const kube::bound_pod& bound : cluster.bound) {
+            const instance_counts counts = instances_of(bound.pod.request);
+            if (counts.empty()) continue;
+            ++bound_pods_;
+            add_times(bound_instances_, counts, 1);
+        }
+        add_times(asked, bound_instances_, 1);
+        for (const kube::snapshot_pod& waits : cluster.pending) add_times(asked, instances_of(waits.request), 1);
+        for (const kube::manifest& object : asked_.wanted.added_pods) {
+            if (!object.pod) continue;
+            const auto pod = kube::read_snapshot_pod(object, cluster.dialects);
+            if (pod) add_times(asked, instances_of(pod->request), object.one_per_node ? 1 : object.replicas);
+        }
+        for (const auto& [profile, count] : asked) result_.mix.push_back({.profile = profile, .instances = count});
+        if (!result_.mix.empty()) return {};
+        return unexpected(bad_value(error_code::missing, "", "", "pods that ask for MIG instances (nvidia.com/mig-…)")
+                              .at("--find-layout"));
+    }
+
+    expected<void> read_nodes(const kube::snapshot& cluster, const std::vector<node_index>& members) {
+        const nvidia::options options = nvidia::options_of(cluster.dialects.config());
+        std::set<node_index> in_set;
+        for (const node_index where : members) {
+            const vgpualloc::node& described = cluster.nodes().nodes[where.at()];
+            if (described.devices.empty() && members.size() > 1) continue;
+            const auto object = std::ranges::find_if(
+                *objects_, [&](const kube::manifest& known) { return known.node && known.name == described.name; });
+            VGA_ASSERT(object != objects_->end(), "the snapshot is of these objects");
+            const auto gpus = nvidia::gpus_of(*object->node, options);
+            const bool has_no_mig = !gpus && gpus.error().code == error_code::unknown_name;
+            const bool is_only_one = nodes_.empty() && where == members.back();
+            if (has_no_mig && !is_only_one) continue;
+            if (!gpus) return unexpected(at_find_layout(gpus.error()));
+            in_set.insert(where);
+            nodes_.push_back(layouts_for(described, *gpus, cluster.devices[where.at()]));
+        }
+        for (std::size_t p = 0; p < cluster.bound.size(); ++p) {
+            const kube::bound_pod& bound = cluster.bound[p];
+            const bool has_devices = !cluster.book->booking_of(pod_id{p}).where.shares.empty();
+            if (in_set.contains(bound.node) && has_devices && instances_of(bound.pod.request).empty()) ++result_.others;
+        }
+        for (std::size_t n = 0; n < cluster.devices.size(); ++n) {
+            if (in_set.contains(node_index{n})) continue;
+            for (const kube::snapshot_device& device : cluster.devices[n]) {
+                if (device.registered.family != nvidia::mig_family) continue;
+                add_times(elsewhere_, instances_of_device(device), 1);
+            }
+        }
+        return {};
+    }
+
+    static error at_find_layout(error problem) {
+        problem.where = "--find-layout: " + problem.where;
+        return problem;
+    }
+
+    static instance_counts instances_of_device(const kube::snapshot_device& device) {
+        instance_counts counts;
+        for (const vgpualloc::mig_group& group : device.registered.geometry) {
+            for (const vgpualloc::mig_kind& kind : group.kinds) counts[kind.name] += kind.count;
+        }
+        return counts;
+    }
+
+    cuttable layouts_for(const vgpualloc::node& described, const nvidia::node_gpus& gpus,
+                         const std::vector<kube::snapshot_device>& devices) {
+        cuttable result{.name = described.name, .gpus = gpus.gpus, .layouts = {{.name = gpus.layout}}};
+        instance_counts of_now;
+        for (const kube::snapshot_device& device : devices) add_times(of_now, instances_of_device(device), 1);
+        now_.push_back(of_now);
+        const std::string* const strategy = described.host.label("nvidia.com/mig.strategy");
+        const bool is_single = strategy != nullptr && *strategy == "single";
+        for (nvidia::layout& entry : nvidia::layouts_of(*gpus.model)) {
+            const bool is_of_mix = std::ranges::all_of(entry.parts, [this](const nvidia::layout_part& part) {
+                return std::ranges::find(result_.mix, part.profile, &mix_part::profile) != result_.mix.end();
+            });
+            const bool is_possible = !entry.parts.empty() && (!is_single || entry.parts.size() == 1);
+            if (is_of_mix && is_possible && entry.name != gpus.layout) result.layouts.push_back(std::move(entry));
+        }
+        return result;
+    }
+
+    /// What becomes of the cluster with this way; a way is tried once.
+    expected<const layout_row*> row_of(const way& chosen) {
+        const auto known = rows_.find(chosen);
+        if (known != rows_.end()) return &known->second;
+        question changed = asked_;
+        for (std::size_t i = 0; i < chosen.size(); ++i) {
+            if (chosen[i] == 0) continue;
+            changed.wanted.modes.push_back(
+                {.node = nodes_[i].name, .mode = "mig", .layout = nodes_[i].layouts[chosen[i]].name});
+        }
+        const auto answered = answer_of(*objects_, *dialects_, std::move(changed));
+        if (!answered) return unexpected(answered.error());
+        return &rows_.emplace(chosen, read_row(chosen, *answered)).first->second;
+    }
+
+    layout_row read_row(const way& chosen, const answer& answered) const {
+        layout_row row{.is_now = std::ranges::all_of(chosen, [](std::size_t layout) { return layout == 0; })};
+        row.run = bound_pods_ + result_.others;
+        instance_counts spare = elsewhere_;
+        std::set<std::string> cut;
+        for (std::size_t i = 0; i < chosen.size(); ++i) {
+            const nvidia::layout& layout = nodes_[i].layouts[chosen[i]];
+            row.layouts.push_back(layout.name.empty() ? "as it is" : layout.name);
+            if (chosen[i] == 0) {
+                add_times(spare, now_[i], 1);
+                continue;
+            }
+            cut.insert(nodes_[i].name);
+            for (const nvidia::layout_part& part : layout.parts) spare[part.profile] += part.instances * nodes_[i].gpus;
+        }
+        add_times(spare, bound_instances_, -1);
+        for (const pod_answer& entry : answered.pods) {
+            if (cut.contains(entry.asked.from)) ++row.restart;
+            const instance_counts counts = instances_of(entry.asked.pod.request);
+            const bool is_of_set = std::ranges::find(nodes_, entry.asked.from, &cuttable::name) != nodes_.end();
+            if (counts.empty() && !is_of_set) continue;
+            const std::int64_t evicted = entry.asked.origin == pod_origin::evicted ? 1 : 0;
+            row.run += std::ssize(entry.placed) - evicted;
+            row.wait += entry.refused;
+            add_times(spare, counts, evicted - std::ssize(entry.placed));
+        }
+        for (const layout_change& change : answered.layouts) {
+            const bool is_known = row.cut_time && change.cut_time;
+            row.cut_time = is_known ? std::optional{*row.cut_time + *change.cut_time} : std::nullopt;
+        }
+        for (const mix_part& part : result_.mix) row.spare.push_back(spare[part.profile]);
+        return row;
+    }
+
+    expected<void> try_all() {
+        way chosen(nodes_.size(), 0);
+        while (true) {
+            if (const auto row = row_of(chosen); !row) return unexpected(row.error());
+            std::size_t i = 0;
+            while (i < chosen.size() && ++chosen[i] == nodes_[i].layouts.size()) chosen[i++] = 0;
+            if (i == chosen.size()) return {};
+        }
+    }
+
+    /// Changes one node after the other as long as that is better.
+    expected<void> climb() {
+        result_.is_exhaustive = false;
+        way best(nodes_.size(), 0);
+        bool is_better = true;
+        while (is_better) {
+            is_better = false;
+            for (std::size_t i = 0; i < nodes_.size(); ++i) {
+                way chosen = best;
+                for (chosen[i] = 0; chosen[i] < nodes_[i].layouts.size(); ++chosen[i]) {
+                    if (std::ssize(rows_) >= ways_tried_max && !rows_.contains(chosen)) return {};
+                    const auto row = row_of(chosen);
+                    if (!row) return unexpected(row.error());
+                    if (rank_of(**row) >= rank_of(rows_.at(best))) continue;
+                    best = chosen;
+                    is_better = true;
+                }
+            }
+        }
+        return {};
+    }
+
+    const std::vector<kube::manifest>* objects_;
+    const vgpualloc::dialect_set* dialects_;
+    question asked_;
+    std::vector<cuttable> nodes_;
+    std::vector<instance_counts> now_; ///< by node: what its GPUs are cut into
+    instance_counts elsewhere_;        ///< instances of nodes that are not in the set
+    std::int64_t bound_pods_ = 0;      ///< of the mix
+    instance_counts bound_instances_;
+    std::map<way, layout_row> rows_;
+    layouts_found result_;
+};
+
+} // namespace
+
+expected<layouts_found> find_layouts(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
+                                     const question& asked, const std::string& set) {
+    return layout_search{objects, dialects, asked}.run(set);
+}
+
+} // namespace vgpuops::whatif

@@ -1,0 +1,128 @@
+// Layouts that were found, in words.
+#include <algorithm>
+#include <cstddef>
+
+#include <fmt/format.h>
+
+#include "../show/text_columns.hpp"
+#include "placement_words.hpp"
+#include "vgpuformats/json.hpp"
+#include "vgpuops/whatif/find_layout.hpp"
+
+namespace vgpuops::whatif {
+
+namespace {
+
+constexpr std::size_t rows_shown = 10;
+
+const layout_row& row_of_now(const layouts_found& found) {
+    return *std::ranges::find_if(found.rows, &layout_row::is_now);
+}
+
+/// "Cut mig-2 all-balanced: 18 of 18 pods of the mix run (now 17), 7 restart."
+std::string verdict_words(const layouts_found& found) {
+    const layout_row& best = found.rows.front();
+    const std::int64_t pods = best.run + best.wait;
+    if (best.is_now) {
+        return fmt::format("Leave the nodes as they are: {} of {} pods of the mix run, and {} way runs more.", best.run,
+                           pods, found.is_exhaustive ? "no" : "no tried");
+    }
+    const layout_row& now = row_of_now(found);
+    std::string nodes;
+    for (std::size_t i = 0; i < found.nodes.size(); ++i) {
+        if (best.layouts[i] == now.layouts[i]) continue;
+        nodes += fmt::format("{}{} {}", nodes.empty() ? "" : ", ", found.nodes[i], best.layouts[i]);
+    }
+    return fmt::format("Cut {}: {} of {} pods of the mix run (now {}), {} restart.", nodes, best.run, pods, found.run,
+                       best.restart);
+}
+
+std::string mix_words(const layouts_found& found) {
+    std::string parts;
+    for (const mix_part& part : found.mix) {
+        parts += fmt::format("{}{} x {}", parts.empty() ? "" : ", ", part.instances, part.profile);
+    }
+    if (found.others > 0) {
+        parts +=
+            fmt::format(", and {} {} of these nodes with whole GPUs", found.others, found.others == 1 ? "pod" : "pods");
+    }
+    return fmt::format("mix: {} ({} {}, {} {})", parts, found.run, found.run == 1 ? "pod runs" : "pods run", found.wait,
+                       found.wait == 1 ? "waits" : "wait");
+}
+
+/// "1g.10gb" is "1g" where no other profile of the mix begins so.
+std::string short_profile(const layouts_found& found, const std::string& profile) {
+    const std::string short_name = profile.substr(0, profile.find('.'));
+    const auto has_it = [&](const mix_part& part) { return part.profile.starts_with(short_name + "."); };
+    return std::ranges::count_if(found.mix, has_it) == 1 ? short_name : profile;
+}
+
+} // namespace
+
+std::string layouts_text(const layouts_found& found, bool all) {
+    std::string text;
+    add_line(text, verdict_words(found));
+    add_line(text, mix_words(found));
+    std::vector<show::text_columns::column> columns;
+    for (const std::string& node : found.nodes) columns.push_back({.heading = node});
+    for (const char* const heading : {"RUN", "WAIT", "RESTART", "CUT S"}) {
+        columns.push_back({.heading = heading, .is_number = true});
+    }
+    for (std::size_t i = 0; i < found.mix.size(); ++i) {
+        columns.push_back(
+            {.heading = (i == 0 ? "SPARE " : "") + short_profile(found, found.mix[i].profile), .is_number = true});
+    }
+    columns.push_back({});
+    show::text_columns table{std::move(columns)};
+    const std::size_t shown = all ? found.rows.size() : std::min(found.rows.size(), rows_shown);
+    for (std::size_t r = 0; r < shown; ++r) {
+        const layout_row& row = found.rows[r];
+        std::vector<std::string> cells = row.layouts;
+        cells.push_back(std::to_string(row.run));
+        cells.push_back(std::to_string(row.wait));
+        cells.push_back(std::to_string(row.restart));
+        cells.push_back(row.cut_time ? fmt::format("{:.1f}", seconds_of(*row.cut_time)) : "-");
+        for (const std::int64_t count : row.spare) cells.push_back(std::to_string(count));
+        cells.emplace_back(row.is_now ? "now" : "");
+        table.add(std::move(cells));
+    }
+    text += table.text();
+    const std::string tried =
+        found.is_exhaustive
+            ? fmt::format("all {} were tried", found.possible)
+            : fmt::format("{} of {}{} were tried, node by node from those of now (heuristic)", found.rows.size(),
+                          found.possible, found.possible == ways_counted_max ? " or more" : "");
+    const std::string rest =
+        shown < found.rows.size() ? fmt::format("and {} more (--all); ", found.rows.size() - shown) : "";
+    add_line(text, rest + tried + ". CUT S is transition's; draining and restarts come on top.");
+    return text;
+}
+
+std::string layouts_json(const layouts_found& found) {
+    document result = document::map({{"schema", "vgpualloc.layouts/1"},
+                                     {"nodes", document::list_of(found.nodes)},
+                                     {"mix", document::list()},
+                                     {"others", found.others},
+                                     {"run", found.run},
+                                     {"wait", found.wait},
+                                     {"possible", found.possible},
+                                     {"is_exhaustive", found.is_exhaustive},
+                                     {"rows", document::list()}});
+    for (const mix_part& part : found.mix) {
+        result["mix"].push_back(document::map({{"profile", part.profile}, {"instances", part.instances}}));
+    }
+    for (const layout_row& row : found.rows) {
+        document spare = document::map({});
+        for (std::size_t i = 0; i < found.mix.size(); ++i) spare[found.mix[i].profile] = row.spare[i];
+        result["rows"].push_back(document::map({{"layouts", document::list_of(row.layouts)},
+                                                {"run", row.run},
+                                                {"wait", row.wait},
+                                                {"restart", row.restart},
+                                                {"cut_us", row.cut_time ? document{row.cut_time->count()} : document{}},
+                                                {"spare", std::move(spare)},
+                                                {"is_now", row.is_now}}));
+    }
+    return vgpuformats::print_json(result, 2) + "\n";
+}
+
+} // namespace vgpuops::whatif
