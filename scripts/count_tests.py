@@ -12,6 +12,7 @@ Exits 1 when anything failed.
 """
 import argparse
 import json
+import re
 import sys
 import xml.etree.ElementTree as xml
 from collections import Counter
@@ -112,6 +113,19 @@ def print_tiers(outcomes):
                 print(f"    {test.get('name')} did not run: {why_not(test)}")
 
 
+LOG_LINE = re.compile(r"[IWEF]\d{4} ")  # of a program that the test runs
+
+
+def print_output(test, shown=12, width=200):
+    """What a failed test printed: from the first Go test on that failed, and the last lines."""
+    lines = [line for line in (test.findtext("system-out") or "").splitlines() if line.strip() and not LOG_LINE.match(line)]
+    failed = next((i for i, line in enumerate(lines) if line.lstrip().startswith("--- FAIL")), None)
+    from_failed = [] if failed is None else lines[failed:failed + shown]
+    rest = lines if failed is None else lines[failed + shown:]
+    for line in from_failed + rest[-shown:]:
+        print(f"    | {line[:width]}")
+
+
 def count_ctest(name, status, junit):
     counts = Counter()
     tests = tests_of(junit)
@@ -120,6 +134,10 @@ def count_ctest(name, status, junit):
         counts[result] += 1
         if result != "passed":
             print(f"  {result}: {name}: {case}")
+    for test in tests:
+        if verdict(test) == "failed":
+            print(f"  what {name}: {test.get('name')} printed:")
+            print_output(test)
     if (status != 0 or not cases) and counts["failed"] == 0:
         counts["failed"] += 1
         print(f"  failed: {name}: ctest ended with {status} and {len(cases)} results")

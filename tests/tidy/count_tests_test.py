@@ -51,6 +51,17 @@ class Counting(unittest.TestCase):
     def test_a_check_that_is_left_out_is_skipped(self):
         self.assertEqual(("1 passed, 0 failed, 1 skipped", 0), count("check:coverage:0", "skip:fuzz targets"))
 
+    def test_what_a_failed_test_printed_stands_at_the_end(self):
+        lines = ["begin", "--- FAIL: TestCuts (0.3s)", "    mig_test.go:140: refused", "E1129 20:20:21.29 daemons.go:53] log",
+                 *(f"ok {i}" for i in range(40)), "rule broken"]
+        case = f'<testcase name="f" status="fail"><failure message=""/><system-out>{chr(10).join(lines)}</system-out></testcase>'
+        text = printed(f"ctest:release:8:{self.junit(case)}").stdout.splitlines()
+        self.assertIn("  what release: f printed:", text)
+        shown = [line.removeprefix("    | ") for line in text if line.startswith("    | ")]
+        self.assertEqual(shown[:3], ["--- FAIL: TestCuts (0.3s)", "    mig_test.go:140: refused", "ok 0"])
+        self.assertEqual(shown[-1], "rule broken")
+        self.assertEqual(len(shown), 24)
+
     def test_the_ten_slowest_are_named(self):
         times = [3, 14, 15, 9, 26, 5, 35, 8, 97, 93, 2, 38]
         cases = "".join(f'<testcase name="t{i}" status="run" time="{time}"/>\n' for i, time in enumerate(times))
