@@ -174,10 +174,10 @@ class WhatIf(CliTest):
             self.assertEqual(self.ask("--add-nodes", f"{kind}={expected}")["refused"], 0)
             self.assertGreater(self.ask("--add-nodes", f"{kind}={expected - 1}")["refused"], 0)
 
-    def test_a_pod_that_never_fits_ends_the_search(self):
+    def test_a_pod_that_never_fits_does_not_keep_it_from_the_number_for_the_others(self):
         huge = self.write("huge.json", json.dumps(pod("huge", vgpu(50000))))
         found = self.ask("--find-nodes", "b", "--add-pods", huge)["find_nodes"]
-        self.assertIsNone(found["nodes"])
+        self.assertEqual((found["nodes"], found["helped"]), (1, self.ask("--find-nodes", "b")["find_nodes"]["helped"]))
         self.assertEqual(found["never"], [{"pod": "team/huge", "why": "insufficient_device_memory: wanted 50000 MiB, "
                                                                       "available 40960 MiB"}])
 
@@ -252,8 +252,9 @@ class WhatIf(CliTest):
             found = [self.ask("--find-nodes", name, file=which)["find_nodes"]
                      for name, which in (("kind", file), ("node-0001", nameless))]
             self.assertEqual(found[0]["tries"], found[1]["tries"])
-            tries.append(found[0]["nodes"])
-        self.assertEqual(tries, [1, None])
+            self.assertEqual(len(found[0]["never"]), len(found[1]["never"]))
+            tries.append((found[0]["nodes"], len(found[0]["never"])))
+        self.assertEqual(tries, [(1, 0), (1, 1)])
 
     def test_kinds_of_the_catalog(self):
         for kind, expected in (("A100-40GB:hami_core:1", 2), ("A100-40GB:hami_core:8:16000:65536", 1),
@@ -297,6 +298,11 @@ class WhatIf(CliTest):
         self.assertEqual(answer["layouts"], [{"node": "mig-2", "before": "28 x 1g.10gb", "cut_us": 18_000_000,
                                               "after": "4 x 3g.40gb, 4 x 2g.20gb, 8 x 1g.10gb"}])
         self.assertEqual([round(answer[when]["allocated_milli"], -2) for when in ("before", "after")], [20500, 24900])
+        text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--find-nodes", "a100-1").stdout
+        self.assertIn("\n1 node like a100-1 is enough for the 1 pod that it can help, train/llm-3; 0 are not (proved)\n"
+                      "  never, on this kind  serve/ranker-4: family_not_offered\n"
+                      "  never, on this kind  research/embed-0: node_selector_differs: wants pool=dev, the node has pool=train\n"
+                      "  held back            train/eval-7: ", text)
         text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--find-layout", "mig-*").stdout.splitlines()
         self.assertEqual(text[:5], [
             "Cut mig-2 all-balanced: 18 of 18 pods of the mix run (now 17), 7 restart.",

@@ -89,28 +89,40 @@ void add_kind(const answer& answered, std::string& text) {
         }
         return list;
     };
-    if (!kind.found.never.empty()) {
-        text += "\n";
-        add_line(text, fmt::format("no number of nodes like {} is enough: neither an empty one nor any other node "
-                                   "has a place for",
-                                   kind.kind));
-        for (std::size_t i = 0; i < kind.never.size(); ++i) {
-            add_line(text,
-                     fmt::format("  {}: {}", answered.pods[kind.found.never[i]].asked.pod.full_name(), kind.never[i]));
-        }
-    } else if (!kind.found.nodes) {
-        text += "\n";
-        add_line(text,
-                 fmt::format("no number of nodes like {} that was tried is enough; with {}, these pods do not fit: {}",
-                             kind.kind, kind.found.nodes_max, names(kind.found.most)));
-    } else if (*kind.found.nodes == 0) {
-        text += "\n";
+    const auto count = [&](const std::vector<std::size_t>& positions) {
+        std::int64_t pods = 0;
+        for (const std::size_t i : positions) pods += answered.pods[i].asked.count;
+        return pods;
+    };
+    const nodes_found& found = kind.found;
+    text += "\n";
+    if (!found.nodes) {
+        add_line(text, fmt::format("no number of nodes like {} that was tried is enough", kind.kind));
+    } else if (*found.nodes == 0 && found.never.empty() && found.most.empty()) {
         add_line(text, fmt::format("no more nodes like {} are needed: all fit", kind.kind));
+    } else if (*found.nodes == 0) {
+        add_line(text, fmt::format("nodes like {} help no pod that does not fit without them", kind.kind));
     } else {
-        text += "\n";
-        add_line(text, fmt::format("{} like {} would be enough; with {}, these pods are not placed: {}",
-                                   nodes_words(*kind.found.nodes), kind.kind, *kind.found.nodes - 1,
-                                   names(kind.found.one_less)));
+        const std::string how = found.is_proved() ? "proved"
+                                                  : fmt::format("heuristic: one pass of {}; fewer may do, at least {}",
+                                                                answered.policy, found.least);
+        const std::int64_t pods = count(found.helped);
+        add_line(text, fmt::format("{} like {} {} enough for the {} that {} can help, {}; {} {} not ({})",
+                                   nodes_words(*found.nodes), kind.kind, *found.nodes == 1 ? "is" : "are",
+                                   pods_words(pods), *found.nodes == 1 ? "it" : "they", names(found.helped),
+                                   *found.nodes - 1, *found.nodes == 2 ? "is" : "are", how));
+    }
+    for (std::size_t i = 0; i < kind.never.size(); ++i) {
+        add_line(text, fmt::format("  never, on this kind  {}: {}", answered.pods[found.never[i]].asked.pod.full_name(),
+                                   kind.never[i]));
+    }
+    if (!found.most.empty()) {
+        add_line(text, fmt::format("  not with {} either   {}", found.nodes_max, names(found.most)));
+    }
+    for (const pod_answer& entry : answered.pods) {
+        if (entry.asked.unreadable) {
+            add_line(text, fmt::format("  held back            {}: {}", entry.asked.pod.full_name(), entry.why));
+        }
     }
     text += "  tried:";
     for (const nodes_try& entry : kind.found.tries) {
@@ -246,6 +258,9 @@ document kind_json(const answer& answered) {
                                      {"nodes", kind.found.nodes ? document{*kind.found.nodes} : document{}},
                                      {"nodes_max", kind.found.nodes_max},
                                      {"tries", document::list()},
+                                     {"least", kind.found.least},
+                                     {"is_proved", kind.found.is_proved()},
+                                     {"helped", pods(kind.found.helped)},
                                      {"refused_with_one_less", pods(kind.found.one_less)},
                                      {"refused_with_most", pods(kind.found.most)},
                                      {"never", document::list()}});

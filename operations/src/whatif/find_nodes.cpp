@@ -2,6 +2,8 @@
 #include "vgpuops/whatif/find_nodes.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include "vgpualloc/model/trial.hpp"
 
@@ -11,6 +13,53 @@ using vgpualloc::trial;
 
 namespace {
 
+/// What pods ask for together of hosts and devices, as far as it adds up.
+class amounts {
+public:
+    void add(const vgpualloc::pod_request& request, std::int64_t pods) {
+        const auto times = static_cast<double>(pods);
+        pods_ += times;
+        cpu_ += times * static_cast<double>(request.cpu.count());
+        memory_ += times * static_cast<double>(request.memory.count());
+        for (const vgpualloc::device_request& container : request.containers) {
+            const double devices = times * static_cast<double>(container.count);
+            if (container.memory_percent || !container.profile.empty()) continue;
+            device_memory_ += devices * static_cast<double>(container.memory.count());
+            if (container.memory == vgpualloc::mib{0}) whole_devices_ += devices;
+        }
+    }
+
+    /// How many nodes have as much; at least one where there are pods.
+    [[nodiscard]] std::int64_t nodes_like(const vgpualloc::node& kind, const vgpualloc::cluster& cluster) const {
+        if (pods_ == 0.0) return 0;
+        double device_memory = 0.0;
+        bool are_exclusive = true;
+        for (const vgpualloc::device& device : kind.devices) {
+            const vgpualloc::device_spec& spec = cluster.kinds[device.kind];
+            device_memory += static_cast<double>(spec.memory.count());
+            are_exclusive = are_exclusive && spec.mode->name() == "exclusive";
+        }
+        double nodes = 1.0;
+        const auto need = [&nodes](double sum, double of_one) {
+            constexpr double rounding = 1e-12; // of sums that are too large to be exact
+            if (of_one > 0.0) nodes = std::max(nodes, std::ceil(sum / of_one * (1.0 - rounding)));
+        };
+        need(pods_, static_cast<double>(kind.pods_max));
+        need(cpu_, static_cast<double>(kind.cpu.count()));
+        need(memory_, static_cast<double>(kind.memory.count()));
+        need(device_memory_, device_memory);
+        if (are_exclusive) need(whole_devices_, static_cast<double>(kind.devices.size()));
+        return static_cast<std::int64_t>(nodes);
+    }
+
+private:
+    double pods_ = 0.0;
+    double cpu_ = 0.0;           ///< mCPU
+    double memory_ = 0.0;        ///< bytes
+    double device_memory_ = 0.0; ///< MiB
+    double whole_devices_ = 0.0;
+};
+
 class searcher {
 public:
     searcher(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue, const node_kind& kind,
@@ -19,19 +68,27 @@ public:
 
     [[nodiscard]] nodes_found run() {
         result_.nodes_max = limit();
+        note_never();
+        search();
+        if (!result_.nodes && !stop_.raised()) { // what that many nodes do not help is set apart
+            result_.most = refused_with(result_.nodes_max);
+            search();
+        }
+        result_.helped = refused_with(0);
+        if (!stop_.raised()) result_.least = least_nodes();
+        return std::move(result_);
+    }
+
+private:
+    void search() {
         if (all_fit(0)) {
             result_.nodes = 0;
-            return std::move(result_);
+            return;
         }
-        note_never();
-        if (!result_.never.empty()) return std::move(result_);
         std::int64_t fails = 0;
         std::int64_t suffices = std::min<std::int64_t>(1, result_.nodes_max);
         while (!all_fit(suffices)) {
-            if (suffices == result_.nodes_max) {
-                result_.most = refused_with(suffices);
-                return std::move(result_);
-            }
+            if (suffices == result_.nodes_max) return;
             fails = suffices;
             suffices = std::min(2 * suffices, result_.nodes_max);
         }
@@ -41,10 +98,26 @@ public:
         }
         result_.nodes = suffices;
         result_.one_less = refused_with(suffices - 1);
-        return std::move(result_);
     }
 
-private:
+    [[nodiscard]] bool is_apart(std::size_t position) const {
+        return std::ranges::binary_search(result_.never, position) ||
+               std::ranges::binary_search(result_.most, position);
+    }
+
+    /// How many nodes of the kind hold as much as the pods ask for that alone fit on none of the nodes there are: such
+    /// pods go to new nodes in any order and under any policy.
+    [[nodiscard]] std::int64_t least_nodes() {
+        amounts asked;
+        for (const std::size_t i : result_.helped) {
+            const queued_pods& entry = queue_->pods[i];
+            const auto request = decider_->intern(entry.pod.request);
+            if (entry.one_per_node || !request || decider_->decide(*request)) continue;
+            asked.add(entry.pod.request, entry.count);
+        }
+        return asked.nodes_like(kind_->described, state_->nodes());
+    }
+
     [[nodiscard]] std::int64_t limit() const {
         std::int64_t pods = 0;
         for (const queued_pods& entry : queue_->pods) {
@@ -74,7 +147,7 @@ private:
     [[nodiscard]] std::vector<std::size_t> refused_of(const queue_outcome& outcome) const {
         std::vector<std::size_t> refused;
         for (std::size_t i = 0; i < queue_->pods.size(); ++i) {
-            if (outcome.entries[i].refused > 0 && !queue_->pods[i].unreadable) refused.push_back(i);
+            if (outcome.entries[i].refused > 0 && !queue_->pods[i].unreadable && !is_apart(i)) refused.push_back(i);
         }
         return refused;
     }
@@ -93,7 +166,7 @@ private:
     [[nodiscard]] vgpualloc::request_id request_known() { return *decider_->intern(vgpualloc::pod_request{}); }
 
     /// Entries that even alone find no place, neither on the nodes there are nor on an empty one of the kind; and gangs
-    /// of which fewer can be tried than have to run. One that only others keep from its place may get it when they go
+    /// of which fewer are left than have to run. One that only others keep from its place may get it when they go
     /// to the new nodes.
     void note_never() {
         std::vector<std::size_t> refused = refused_with(0);
@@ -110,19 +183,17 @@ private:
         }
         scope.undo();
         forget_nodes(*state_, added);
-        for (const placing_unit& unit : queue_->units) {
-            std::int64_t readable = 0;
-            for (const std::size_t i : unit.entries) {
-                if (!queue_->pods[i].unreadable) readable += queue_->pods[i].count;
-            }
-            if (readable >= unit.minimum) continue;
-            for (const std::size_t i : unit.entries) {
-                if (!queue_->pods[i].unreadable) result_.never.push_back(i);
-            }
-        }
         std::ranges::sort(result_.never);
-        const auto repeated = std::ranges::unique(result_.never); // refused, and of such a gang
-        result_.never.erase(repeated.begin(), repeated.end());
+        std::vector<std::size_t> of_gangs;
+        for (const placing_unit& unit : queue_->units) {
+            const auto may_start = [this](std::size_t i) { return !queue_->pods[i].unreadable && !is_apart(i); };
+            std::int64_t pods = 0;
+            for (const std::size_t i : unit.entries) pods += may_start(i) ? queue_->pods[i].count : 0;
+            if (pods >= unit.minimum) continue;
+            std::ranges::copy_if(unit.entries, std::back_inserter(of_gangs), may_start);
+        }
+        std::ranges::copy(of_gangs, std::back_inserter(result_.never));
+        std::ranges::sort(result_.never);
     }
 
     kube::snapshot* state_;

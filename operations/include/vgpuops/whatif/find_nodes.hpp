@@ -19,16 +19,24 @@ struct nodes_try {
 };
 
 struct nodes_found {
-    /// All fit with so many, and with one less they do not. None: there is no such number up to `nodes_max`, or there
-    /// are pods that `never` fit.
+    /// All pods but those of `never` and `most` fit with so many, and with one less they do not. None: there is no such
+    /// number up to `nodes_max`.
     std::optional<std::int64_t> nodes{};
-    std::int64_t nodes_max = 0;     ///< what was looked up to
-    std::vector<nodes_try> tries{}; ///< in order
+    std::int64_t nodes_max = 0; ///< what was looked up to
+    std::vector<nodes_try>
+        tries{}; ///< in order; pods of `never`, and once they are known those of `most`, do not count
     /// Positions in pod_queue::pods: those that neither the cluster as it is nor an empty node of the kind has a place
     /// for, and gangs with fewer pods than have to run.
     std::vector<std::size_t> never{};
+    std::vector<std::size_t> helped{};   ///< positions of the others that find no place on the nodes there are
     std::vector<std::size_t> one_less{}; ///< positions of those that find no place with one node less
-    std::vector<std::size_t> most{};     ///< without `nodes`: of those that find no place with `nodes_max` either
+    std::vector<std::size_t> most{};     ///< positions of those that find no place with `nodes_max` either
+    /// No order of the pods and no policy needs fewer: what the pods ask for that fit on none of the nodes there are,
+    /// as these are now, is more than fewer nodes have.
+    std::int64_t least = 0;
+
+    /// Whether `nodes` is the smallest number there is.
+    [[nodiscard]] bool is_proved() const noexcept { return nodes && *nodes == least; }
 };
 
 /// Tries by doubling, then halves the interval between a number that suffices and one that does not until they are

@@ -6,6 +6,7 @@
 
 #include "../clusters.hpp"
 #include "vgpualloc/compat/all.hpp"
+#include "vgpualloc/core/rng.hpp"
 
 namespace {
 
@@ -58,21 +59,68 @@ TEST(find_nodes, is_the_same_for_a_policy_that_draws) {
 
 TEST(find_nodes, needs_none_where_all_fit) { EXPECT_EQ(*searched(card_node("a", 2) + waiting(2, 30000), 0).nodes, 0); }
 
-TEST(find_nodes, says_which_pods_never_fit_instead_of_searching) {
-    const auto result = searched(card_node("a", 2) + waiting(4, 30000) + pod_object("huge", 50000), 0);
-    EXPECT_FALSE(result.nodes.has_value());
-    EXPECT_EQ(result.never, std::vector<std::size_t>{4});
-    EXPECT_EQ(result.tries.size(), 1U);
+TEST(find_nodes, pods_that_never_fit_do_not_keep_it_from_the_number_for_the_others) {
+    const auto result = searched(card_node("a", 2) + waiting(5, 30000) + pod_object("huge", 50000), 0);
+    EXPECT_EQ(result.nodes, 2);
+    EXPECT_EQ(result.never, std::vector<std::size_t>{5});
+    EXPECT_EQ(result.helped, (std::vector<std::size_t>{2, 3, 4}));
 }
 
-TEST(find_nodes, ends_at_the_number_of_pods_where_more_nodes_help_nobody) {
-    // A gang of which one pod cannot be read never starts, and its other pod would fit anywhere.
+TEST(find_nodes, a_gang_that_never_starts_is_set_apart) {
+    // One of its pods cannot be read, or fits nowhere; the other would fit anywhere.
     const std::string group = "scheduling.k8s.io/group-name: g,";
-    const auto result = searched(card_node("a", 1) + pod_object("good", 10, {.annotations = group}) +
-                                     pod_object("bad", -1, {.annotations = group}),
-                                 0);
-    EXPECT_FALSE(result.nodes.has_value());
-    EXPECT_FALSE(result.never.empty());
+    for (const int memory : {-1, 50000}) {
+        const auto result = searched(card_node("a", 1) + pod_object("good", 10, {.annotations = group}) +
+                                         pod_object("bad", memory, {.annotations = group}),
+                                     0);
+        EXPECT_EQ(result.nodes, 0);
+        EXPECT_EQ(result.never.size(), memory < 0 ? 1U : 2U);
+    }
+}
+
+/// The fewest bins of `room` for these sizes, by trying all ways to fill them.
+std::size_t fewest_bins(const std::vector<int>& sizes, std::size_t next, std::vector<int>& bins, int room,
+                        std::size_t best) {
+    if (bins.size() >= best) return best;
+    if (next == sizes.size()) return bins.size();
+    for (std::size_t b = 0; b < bins.size(); ++b) {
+        if (bins[b] + sizes[next] > room) continue;
+        bins[b] += sizes[next];
+        best = fewest_bins(sizes, next + 1, bins, room, best);
+        bins[b] -= sizes[next];
+    }
+    bins.push_back(sizes[next]);
+    best = fewest_bins(sizes, next + 1, bins, room, best);
+    bins.pop_back();
+    return best;
+}
+
+// What is proved is the smallest number of all ways to place the pods, and a heuristic number is never less.
+TEST(find_nodes, what_is_proved_is_the_minimum_by_brute_force) {
+    vgpualloc::rng random{24};
+    int proved = 0;
+    int above = 0;
+    for (int i = 0; i < 200; ++i) {
+        std::string text = card_node("a", 1) + running_pod("r", "a", 0, 40960);
+        std::vector<int> sizes;
+        for (std::uint64_t p = 1 + random.below(7); p > 0; --p) {
+            sizes.push_back(static_cast<int>(1000 * (1 + random.below(40))));
+            text += pod_object("p" + std::to_string(p), sizes.back());
+        }
+        std::vector<int> bins;
+        const std::size_t fewest = fewest_bins(sizes, 0, bins, 40960, sizes.size() + 1);
+        const auto result = searched(text, 0, "best_fit");
+        ASSERT_TRUE(result.nodes.has_value());
+        ASSERT_GE(*result.nodes, static_cast<std::int64_t>(fewest)) << text;
+        ASSERT_LE(result.least, static_cast<std::int64_t>(fewest)) << text;
+        if (result.is_proved()) {
+            ++proved;
+            ASSERT_EQ(*result.nodes, static_cast<std::int64_t>(fewest)) << text;
+        }
+        above += *result.nodes > static_cast<std::int64_t>(fewest) ? 1 : 0;
+    }
+    EXPECT_GT(proved, 20);
+    EXPECT_GT(above, 0) << "none of these is a case in which one pass needs more";
 }
 
 } // namespace
