@@ -60,6 +60,7 @@ A setting may come from the scenario, from --set and from a flag; a flag wins ov
   vgpusim plan snapshot.json --consolidate nodes --moves 50 --downtime-s 600)"},
     command_examples{"show", R"(
   vgpusim show scenarios/clusters/atlas.json
+  vgpusim show scenarios/clusters/atlas.json --prices scenarios/forecast/prices.json
   kubectl get nodes,pods,resourcequotas -A -o json | vgpusim show -)"},
     command_examples{"why", R"(
   vgpusim why scenarios/clusters/atlas.json
