@@ -15,6 +15,7 @@
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgputraces/arrivals.hpp"
+#include "vgputraces/usage.hpp"
 
 namespace vgpusim::cli {
 
@@ -48,15 +49,17 @@ std::map<std::string, std::string> products_in(const std::vector<std::string>& f
 void run(import_options chosen) {
     constexpr const char* classes_file = "classes.json";
     constexpr const char* arrivals_file = "arrivals.csv";
+    constexpr const char* used_file = "used.csv";
     constexpr const char* summary_file = "import.json";
     chosen.question.options.products = products_in(chosen.products);
     read_stdin_once({{"RECORDS", chosen.question.records}});
-    or_end(vgpuformats::keep_inputs(chosen.folder, {classes_file, arrivals_file, summary_file},
+    or_end(vgpuformats::keep_inputs(chosen.folder, {classes_file, arrivals_file, used_file, summary_file},
                                     {chosen.question.records}));
     const auto workload = or_end(vgpufacade::import_records(chosen.question, files_here()));
     const std::string summary = vgpuformats::print_json(vgpuops::importing::summary_json(workload), 2) + "\n";
     or_end(vgpuformats::write_files(chosen.folder, {{classes_file, vgpuops::importing::manifests_of(workload)},
                                                     {arrivals_file, vgputraces::write_arrivals(workload.arrivals)},
+                                                    {used_file, vgputraces::write_usage(workload.used)},
                                                     {summary_file, summary}}));
     if (chosen.json) {
         fmt::print("{}", summary);
@@ -64,10 +67,10 @@ void run(import_options chosen) {
     }
     fmt::print("{}", vgpuops::importing::summary_text(workload));
     const std::string folder = printable(chosen.folder);
-    fmt::print("written: {0}/{{{1},{2},{3}}}\n"
+    fmt::print("written: {0}/{{{1},{2},{3},{4}}}\n"
                "replay: vgpusim run --format kubernetes --nodes NODES --classes {0}/{1} --pods {0}/{2} "
                "--discipline easy --out {0}/run\n",
-               folder, classes_file, arrivals_file, summary_file);
+               folder, classes_file, arrivals_file, used_file, summary_file);
 }
 
 } // namespace
@@ -83,7 +86,8 @@ void add_import(CLI::App& app) {
     add_filled(*command, "RECORDS", chosen->question.records, "FILE",
                "What sacct -P printed, plain or gzip; - is standard input")
         ->required();
-    add_filled(*command, "--out", chosen->folder, "FOLDER", "Where classes.json, arrivals.csv and import.json go")
+    add_filled(*command, "--out", chosen->folder, "FOLDER",
+               "Where classes.json, arrivals.csv, used.csv and import.json go")
         ->required();
     const std::map<std::string, queue_source> sources{{"partition", queue_source::partition},
                                                       {"account", queue_source::account},
