@@ -1,4 +1,5 @@
 // vgpusim import: what another system has run, as files that run and compare replay.
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "vgpufacade/import.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuops/forecast/trend.hpp"
 #include "vgputraces/arrivals.hpp"
 #include "vgputraces/usage.hpp"
 
@@ -71,6 +73,9 @@ void run(import_options chosen) {
                "replay: vgpusim run --format kubernetes --nodes NODES --classes {0}/{1} --pods {0}/{2} "
                "--discipline easy --out {0}/run\n",
                folder, classes_file, arrivals_file, used_file, summary_file);
+    if (std::ssize(workload.used) >= vgpuops::forecast::points_min) {
+        fmt::print("when full: vgpusim forecast CLUSTER --history {}/{}\n", folder, used_file);
+    }
 }
 
 } // namespace

@@ -87,7 +87,7 @@ class Import(CliTest):
         self.assertEqual(replayed["pods"]["arrived"], len(rows))
 
     def test_used_is_the_mean_of_full_days_or_weeks(self):
-        """Summed up here second by second of the jobs."""
+        """Summed up here second by second of the jobs, and read by forecast."""
         for days, length in ((20, 1), (100, 7)):
             with self.subTest(days=days):
                 draw = random.Random(days)
@@ -114,6 +114,10 @@ class Import(CliTest):
                 with (out / "used.csv").open(encoding="utf-8") as table:
                     self.assertEqual([(row["time"], row["used"]) for row in csv.DictReader(table)], expected)
                 self.assertGreater(len(expected), 10)
+                atlas = SOURCE / "scenarios" / "clusters" / "atlas.json"
+                forecast = self.vgpusim("forecast", atlas, "--history", out / "used.csv", "--json")
+                self.assertEqual((forecast.returncode, forecast.stderr), (0, ""))
+                self.assertEqual(json.loads(forecast.stdout)["trend"]["points"], len(expected))
 
     def test_a_type_of_gpu_is_a_product(self):
         rows = "".join(f"{number}|j|u|a|gpu|{at(0)}|{at(0)}|{at(9)}|COMPLETED|9||gres/gpu:{kind}=1,gres/gpu=1,node=1\n"
