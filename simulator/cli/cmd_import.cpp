@@ -1,4 +1,5 @@
 // vgpusim import: what another system has run, as files that run and compare replay.
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,7 +15,9 @@
 #include "vgpufacade/import.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuops/forecast/trend.hpp"
 #include "vgputraces/arrivals.hpp"
+#include "vgputraces/usage.hpp"
 
 namespace vgpusim::cli {
 
@@ -48,15 +51,17 @@ std::map<std::string, std::string> products_in(const std::vector<std::string>& f
 void run(import_options chosen) {
     constexpr const char* classes_file = "classes.json";
     constexpr const char* arrivals_file = "arrivals.csv";
+    constexpr const char* used_file = "used.csv";
     constexpr const char* summary_file = "import.json";
     chosen.question.options.products = products_in(chosen.products);
     read_stdin_once({{"RECORDS", chosen.question.records}});
-    or_end(vgpuformats::keep_inputs(chosen.folder, {classes_file, arrivals_file, summary_file},
+    or_end(vgpuformats::keep_inputs(chosen.folder, {classes_file, arrivals_file, used_file, summary_file},
                                     {chosen.question.records}));
     const auto workload = or_end(vgpufacade::import_records(chosen.question, files_here()));
     const std::string summary = vgpuformats::print_json(vgpuops::importing::summary_json(workload), 2) + "\n";
     or_end(vgpuformats::write_files(chosen.folder, {{classes_file, vgpuops::importing::manifests_of(workload)},
                                                     {arrivals_file, vgputraces::write_arrivals(workload.arrivals)},
+                                                    {used_file, vgputraces::write_usage(workload.used)},
                                                     {summary_file, summary}}));
     if (chosen.json) {
         fmt::print("{}", summary);
@@ -64,10 +69,13 @@ void run(import_options chosen) {
     }
     fmt::print("{}", vgpuops::importing::summary_text(workload));
     const std::string folder = printable(chosen.folder);
-    fmt::print("written: {0}/{{{1},{2},{3}}}\n"
+    fmt::print("written: {0}/{{{1},{2},{3},{4}}}\n"
                "replay: vgpusim run --format kubernetes --nodes NODES --classes {0}/{1} --pods {0}/{2} "
                "--discipline easy --out {0}/run\n",
-               folder, classes_file, arrivals_file, summary_file);
+               folder, classes_file, arrivals_file, used_file, summary_file);
+    if (std::ssize(workload.used) >= vgpuops::forecast::points_min) {
+        fmt::print("when full: vgpusim forecast CLUSTER --history {}/{}\n", folder, used_file);
+    }
 }
 
 } // namespace
@@ -83,7 +91,8 @@ void add_import(CLI::App& app) {
     add_filled(*command, "RECORDS", chosen->question.records, "FILE",
                "What sacct -P printed, plain or gzip; - is standard input")
         ->required();
-    add_filled(*command, "--out", chosen->folder, "FOLDER", "Where classes.json, arrivals.csv and import.json go")
+    add_filled(*command, "--out", chosen->folder, "FOLDER",
+               "Where classes.json, arrivals.csv, used.csv and import.json go")
         ->required();
     const std::map<std::string, queue_source> sources{{"partition", queue_source::partition},
                                                       {"account", queue_source::account},

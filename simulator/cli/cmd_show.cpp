@@ -25,6 +25,7 @@ struct show_options {
         std::vector<named_input> named;
         add_inputs(named, "CLUSTER", question.cluster);
         add_inputs(named, question.dialects);
+        if (!question.prices.empty()) named.push_back({"--prices", question.prices});
         return named;
     }
 };
@@ -59,6 +60,8 @@ void add_show(CLI::App& app) {
                "Rows of the first table: pool, kind, node, resource, namespace, queue, owner, or a label of nodes")
         ->capture_default_str();
     command->add_flag("--all", chosen->lists_all, "Print every row");
+    add_filled(*command, "--prices", chosen->question.prices, "FILE",
+               "Also print what the GPUs cost a day, by these prices of GPU-hours and of energy (docs/show.md)");
     command->add_option("-o,--output", chosen->format, "table, wide, json or yaml")
         ->type_name("FORMAT")
         ->check(CLI::IsMember{{"table", "wide", "json", "yaml"}})

@@ -111,7 +111,7 @@ void add_whatif(CLI::App& app) {
     command
         ->add_option("--find-nodes", asked.find_kind,
                      "Find the smallest number of nodes like KIND, as of --add-nodes, with which this policy's pass "
-                     "places every pod, and list the pods that one node less leaves without a place")
+                     "places every pod that such nodes can help")
         ->type_name("KIND")
         ->excludes(find_layout);
     add_dialect_files(*command, chosen->question.dialects);

@@ -31,6 +31,7 @@ void add_validate(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_snapshot(CLI::App& app);
 void add_show(CLI::App& app);
+void add_forecast(CLI::App& app);
 void add_import(CLI::App& app);
 void add_why(CLI::App& app);
 void add_whatif(CLI::App& app);

@@ -60,6 +60,7 @@ A setting may come from the scenario, from --set and from a flag; a flag wins ov
   vgpusim plan snapshot.json --consolidate nodes --moves 50 --downtime-s 600)"},
     command_examples{"show", R"(
   vgpusim show scenarios/clusters/atlas.json
+  vgpusim show scenarios/clusters/atlas.json --prices scenarios/forecast/prices.json
   kubectl get nodes,pods,resourcequotas -A -o json | vgpusim show -)"},
     command_examples{"why", R"(
   vgpusim why scenarios/clusters/atlas.json
@@ -67,6 +68,9 @@ A setting may come from the scenario, from --set and from a flag; a flag wins ov
     command_examples{"whatif", R"(
   vgpusim whatif snapshot.json --policy binpack --drain gpu-node-3
   vgpusim whatif snapshot.json --add-pods job.yaml --find-nodes gpu-node-1)"},
+    command_examples{"forecast", R"(
+  vgpusim forecast scenarios/clusters/atlas.json --history scenarios/forecast/atlas-used.csv
+  vgpusim forecast cluster.json --history last-half-year/used.csv -l 'pool=train')"},
     command_examples{"bound", R"(
   vgpusim bound --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv --tune 1.3 --policy fgd
   vgpusim bound --nodes traces/quickstart/nodes.csv --pods traces/quickstart/pods.csv --tune 1.3 --forced-load 0.8 --json)"},

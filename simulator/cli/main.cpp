@@ -72,9 +72,9 @@ int run_command_line(int argc, char** argv) {
     app.set_version_flag("--version", std::string{vgpualloc::version});
     app.require_subcommand(1);
     for (const auto add :
-         {add_run,     add_compare,    add_study,    add_conformance, add_generate, add_fetch,   add_import,
-          add_catalog, add_transition, add_validate, add_show,        add_why,      add_explain, add_snapshot,
-          add_whatif,  add_plan,       add_bound,    add_replay,      add_listings, add_help}) {
+         {add_run,     add_compare,    add_study,    add_conformance, add_generate, add_fetch,    add_import,
+          add_catalog, add_transition, add_validate, add_show,        add_why,      add_explain,  add_snapshot,
+          add_whatif,  add_forecast,   add_plan,     add_bound,       add_replay,   add_listings, add_help}) {
         add(app);
     }
     try {

@@ -86,6 +86,39 @@ class Import(CliTest):
         replayed = json.loads((out / "run" / "summary.json").read_text(encoding="utf-8"))
         self.assertEqual(replayed["pods"]["arrived"], len(rows))
 
+    def test_used_is_the_mean_of_full_days_or_weeks(self):
+        """Summed up here second by second of the jobs, and read by forecast."""
+        for days, length in ((20, 1), (100, 7)):
+            with self.subTest(days=days):
+                draw = random.Random(days)
+                rows, jobs = [], []
+                for number in range(300):
+                    start, gpus = draw.randrange(days * 86_400), draw.choice((0, 1, 2, 8))
+                    end = start + draw.choice((0, 60, 7_201, 90_061, 400_000))
+                    runs = draw.random() < 0.05
+                    tres = f"cpu=4,node=1,gres/gpu={gpus}" if gpus else "cpu=4,node=1"
+                    rows.append(f"{number}|j|u|a|gpu|{at(start)}|{at(start)}|{'Unknown' if runs else at(end)}|X|{end - start}||{tres}")
+                    jobs.append((start, end, gpus, runs))
+                _, _, out = self.imported(HEADER + "\n" + "\n".join(rows) + "\n")
+                first, last = min(end for _, end, *_ in jobs), max(start for start, *_ in jobs)
+                weekday = BEGIN.weekday() if length == 7 else 0
+                expected, day = [], 0
+                while (day + length) * 86_400 <= last:
+                    begin, end = day * 86_400, (day + length) * 86_400
+                    if begin < first or (day + weekday) % length:
+                        day += 1
+                        continue
+                    seconds = sum(gpus * max(0, min(end, end if runs else until) - max(begin, since)) for since, until, gpus, runs in jobs)
+                    expected.append((at((begin + end) // 2), f"{seconds / (end - begin):.3f}"))
+                    day += length
+                with (out / "used.csv").open(encoding="utf-8") as table:
+                    self.assertEqual([(row["time"], row["used"]) for row in csv.DictReader(table)], expected)
+                self.assertGreater(len(expected), 10)
+                atlas = SOURCE / "scenarios" / "clusters" / "atlas.json"
+                forecast = self.vgpusim("forecast", atlas, "--history", out / "used.csv", "--json")
+                self.assertEqual((forecast.returncode, forecast.stderr), (0, ""))
+                self.assertEqual(json.loads(forecast.stdout)["trend"]["points"], len(expected))
+
     def test_a_type_of_gpu_is_a_product(self):
         rows = "".join(f"{number}|j|u|a|gpu|{at(0)}|{at(0)}|{at(9)}|COMPLETED|9||gres/gpu:{kind}=1,gres/gpu=1,node=1\n"
                        for number, kind in ((1, "a100"), (2, "v100")))

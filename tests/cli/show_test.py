@@ -171,6 +171,35 @@ class Show(CliTest):
             done = self.vgpusim("whatif", file, "--policy", "best_fit", "--json", "--add-pods", self.write("a.json", json.dumps(added)))
             self.assertEqual(json.loads(done.stdout)["placed"], shape["more"], pod["metadata"]["name"])
 
+    def test_prices_add_a_line_that_adds_up(self):
+        prices = SOURCE / "scenarios" / "forecast" / "prices.json"
+        text = self.shown(CLUSTERS / "atlas.json", "--prices", prices)
+        line = "EUR A DAY  used 968.40 + free 471.60 + out 201.60 = 1641.60; energy at most 241.1 kWh, 60.28\n"
+        self.assertEqual(text.replace("\n" + line, ""), TEXTS["atlas"])
+        self.assertEqual(text.count(line), 1)
+        cost = self.document("atlas", "--prices", prices)["cost_a_day"]
+        self.assertEqual((cost["used_micro"], cost["free_micro"], cost["out_micro"]), (968400000, 471600000, 201600000))
+        self.assertEqual(cost["used_micro"] + cost["free_micro"] + cost["out_micro"], cost["total_micro"])
+        self.assertEqual(cost["total_micro"], 24 * sum(model["gpus"] * model["hour_micro"] for model in cost["models"]))
+        self.assertEqual(cost["energy_at_most_wh"], 24 * sum(model["watts_at_most"] for model in cost["models"]))
+        boards = {board["key"]: board for board in json.loads(self.vgpusim("catalog", "power", "--json").stdout)["power"]}
+        for model, key in zip(cost["models"], ("A100-SXM4-80GB", "T4"), strict=True):
+            idle, busy = boards[key]["idle_w"], boards[key]["busy_w"]
+            watts = model["busy_at_most"] * busy + (model["gpus"] - model["busy_at_most"]) * idle
+            self.assertEqual(model["watts_at_most"], watts)
+        self.assertIsNone(self.document("atlas")["cost_a_day"])
+        serve = self.document("atlas", "--prices", prices, "-l", "pool=serve", "--by", "owner")["cost_a_day"]
+        self.assertEqual((serve["used_micro"], serve["free_micro"], serve["out_micro"]), (201600000, 201600000, 0))
+
+    def test_a_model_without_a_price_is_an_error(self):
+        prices = self.write("prices.json", json.dumps({"gpu_hour": {"A100-80GB": 2.1, "T44": 0.3}, "currency": "EUR"}))
+        said = 'gpu_hour: no price for T4 (4 GPUs); expected a number for "T4", 0 if it costs nothing; near: T44'
+        self.assertEqual(self.refusal("--prices", prices), f"{prices}: {said}")
+        self.assertIn("EUR A DAY ", self.shown(CLUSTERS / "atlas.json", "--prices", prices, "-l", "a100-*"), "of what counts here")
+        wrong = self.write("wrong.json", json.dumps({"gpu_hour": {"T4": "cheap"}, "currency": "EUR"}))
+        self.assertIn("gpu_hour.T4: got ", self.refusal("--prices", wrong))
+        self.assertEqual(self.refusal("--prices", "nowhere.json"), "nowhere.json: cannot open: No such file or directory")
+
     def test_states_without_nodes_gpus_or_pods(self):
         pods = self.write("pods.json", json.dumps({"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "m"}]}}))
         done = self.vgpusim("show", pods)

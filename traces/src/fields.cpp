@@ -98,6 +98,53 @@ field_value<ticks> parse_local_time(std::string_view text) {
     return ticks{seconds * ticks_per_second.count() + fraction};
 }
 
+namespace {
+
+/// The offset of a zone as "+01:00".
+std::optional<std::chrono::minutes> zone_offset(std::string_view zone) {
+    constexpr std::string_view shape = "sdd:dd";
+    const auto fits = [](char place, char c) {
+        return place == 's' ? c == '+' || c == '-' : place == 'd' ? is_digit(c) : place == c;
+    };
+    if (zone.size() != shape.size() || !std::equal(shape.begin(), shape.end(), zone.begin(), fits)) return std::nullopt;
+    const int hours = (zone[1] - '0') * 10 + (zone[2] - '0');
+    const int minutes = (zone[4] - '0') * 10 + (zone[5] - '0');
+    constexpr int hours_max = 23;
+    constexpr int minutes_max = 59;
+    if (hours > hours_max || minutes > minutes_max) return std::nullopt;
+    return std::chrono::minutes{(zone[0] == '-' ? -1 : 1) * (hours * 60 + minutes)};
+}
+
+} // namespace
+
+field_value<ticks> parse_iso_time(std::string_view text) {
+    constexpr std::size_t date_size = std::string_view{"2026-11-25"}.size();
+    constexpr std::size_t minute_size = std::string_view{"2026-11-25T13:00"}.size();
+    constexpr std::size_t zone_size = std::string_view{"+01:00"}.size();
+    const auto refuse = [&](error_code code) {
+        return failed(text, code, "a date or time of ISO 8601 that exists, as 2026-11-25 or 2026-11-25T13:00:00Z");
+    };
+    std::string local{text};
+    std::int64_t offset_minutes = 0;
+    if (local.size() > date_size) {
+        if (local[date_size] != 'T' && local[date_size] != ' ') return refuse(error_code::malformed);
+        local[date_size] = ' ';
+        if (local.ends_with('Z')) {
+            local.pop_back();
+        } else if (local.size() >= minute_size + zone_size) {
+            if (const auto offset = zone_offset(std::string_view{local}.substr(local.size() - zone_size))) {
+                offset_minutes = offset->count();
+                local.resize(local.size() - zone_size);
+            }
+        }
+    }
+    if (local.size() == date_size) local += " 00:00";
+    if (local.size() == minute_size) local += ":00";
+    const auto time = parse_local_time(local);
+    if (!time) return refuse(text.empty() ? error_code::missing : time.error().code);
+    return *time - ticks{offset_minutes * 60 * ticks_per_second.count()};
+}
+
 bool is_printable_text(std::string_view text) noexcept {
     bool is_ascii = true;
     for (const char c : text) {

@@ -38,6 +38,11 @@ using field_value = tl::expected<Value, field_failure>;
 /// the same clock.
 [[nodiscard]] field_value<ticks> parse_local_time(std::string_view text);
 
+/// ISO 8601: "YYYY-MM-DD", or with "Thh:mm", "Thh:mm:ss" or a fraction of a second; then nothing, "Z" or a zone as
+/// "+01:00". Time since 1970 began, of UTC where a zone is said, else on the clock of the text. A space may stand for
+/// the T.
+[[nodiscard]] field_value<ticks> parse_iso_time(std::string_view text);
+
 /// Whether a text can stand in the lines of output files: UTF-8 without control characters.
 [[nodiscard]] bool is_printable_text(std::string_view text) noexcept;
 

@@ -257,11 +257,13 @@ private:
                 return unexpected(failure(end_time, error_code::out_of_range,
                                           "a time not before Start, which is " + std::string{field(start_time)}));
             }
+            job.end = *ended;
         }
         const auto ran = field(elapsed_raw).empty() ? checked(elapsed, parse_slurm_duration(field(elapsed)))
                                                     : checked(elapsed_raw, parse_seconds(field(elapsed_raw)));
         if (!ran) return unexpected(ran.error());
         job.elapsed = *ran;
+        if (job.is_running) job.end = job.start + job.elapsed;
         return read_limit(job);
     }
 

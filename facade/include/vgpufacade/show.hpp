@@ -15,10 +15,12 @@ namespace vgpufacade {
 struct show_question {
     std::vector<std::string> cluster; ///< inputs with the objects
     vgpusim::dialect_files dialects{};
+    std::string prices{};              ///< the input with prices (vgpuops::show::read_prices()); empty: none
     vgpuops::show::selection chosen{}; ///< nodes, a namespace, and what the first table has rows of
 };
 
-/// Errors: those of the inputs; missing where they have no node; those of vgpuops::show::overview_of(); stopped.
+/// Errors: those of the inputs; missing where they have no node; those of vgpuops::show::overview_of() and, with
+/// prices, cost_of(); stopped.
 [[nodiscard]] expected<vgpuops::show::overview>
 show(const show_question& question, const vgpuformats::input_source& source, const stop_signal& stop = {});
 

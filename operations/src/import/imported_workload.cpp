@@ -234,6 +234,7 @@ imported_workload workload_of(vgputraces::accounting accounted, const import_opt
     workload_maker maker{options};
     for (const accounted_job& job : accounted.jobs) maker.add(job, accounted.jobs.front().arrival);
     imported_workload result = maker.finish();
+    result.used = usage_of(accounted.jobs);
     result.first = date_of(accounted.jobs.front().arrival);
     result.last = date_of(accounted.jobs.back().arrival);
     result.rows = accounted.rows;

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "overview_parts.hpp"
 #include "vgpuops/show/names.hpp"
@@ -64,6 +67,7 @@ public:
             if (entry.row.nodes.empty() || entry.row.nodes.back() != node.name) add_host(where, entry.row);
             add_device({where, device_index{d}}, entry);
         }
+        add_busy(where);
     }
 
     [[nodiscard]] std::vector<device_row> take() {
@@ -75,6 +79,18 @@ public:
             result.push_back(std::move(entry.row));
         }
         std::ranges::stable_sort(result, {}, [](const device_row& row) -> const auto& { return row.nodes.front(); });
+        return result;
+    }
+
+    /// The models, by name.
+    [[nodiscard]] std::vector<model_use> models() const {
+        std::vector<model_use> result;
+        for (const auto& [model, amounts] : uses_) {
+            result.push_back(amounts);
+            result.back().name = models_.name_of(model);
+            result.back().model = model;
+        }
+        std::ranges::sort(result, {}, [](const model_use& use) { return std::tie(use.name, use.model); });
         return result;
     }
 
@@ -99,7 +115,7 @@ private:
         to.host_memory_used_mib += vgpualloc::mib_up(used_there.memory);
     }
 
-    void add_device(const device_place& place, growing_row& to) const {
+    void add_device(const device_place& place, growing_row& to) {
         const auto& [where, which] = place;
         const vgpualloc::device_spec& spec = state_->nodes().spec_of(where, which);
         const vgpualloc::device_state& now = state_->book->devices(where)[which.at()];
@@ -108,6 +124,10 @@ private:
         const std::string because = why_out(node.host, state_->book->services(where)[which.at()]);
         const std::int64_t idle = vgpualloc::whole_gpu.count() - used_milli;
         const vgpualloc::use_vector amounts = spec.mode->use(spec, now);
+        model_use& of_model = uses_[state_->device(where, which).registered.model];
+        ++of_model.gpus;
+        of_model.parts[part::used] += used_milli;
+        of_model.parts[because.empty() ? part::free_now : part::out] += idle;
         ++to.row.gpus;
         to.row.parts[part::used] += used_milli;
         to.row.parts[because.empty() ? part::free_now : part::out] += idle;
@@ -121,9 +141,34 @@ private:
         if (to.row.out_because.empty() || to.row.out_because.back() != reason) to.row.out_because.push_back(reason);
     }
 
+    /// Counts the GPUs of a node on which something may run.
+    void add_busy(node_index where) {
+        struct unit_count {
+            std::int64_t gpus = 0;
+            std::int64_t units = 0;
+        };
+        const std::size_t devices = state_->nodes().nodes[where.at()].devices.size();
+        std::vector<std::int64_t> shares(devices);
+        for (const std::uint32_t slot : state_->book->live_on(where)) {
+            for (const auto& share : state_->book->bookings()[slot].where.shares) ++shares[share.device.at()];
+        }
+        std::map<std::string, unit_count> in_units; // by model: the plugin does not tell which GPU a pod is on
+        for (std::size_t d = 0; d < devices; ++d) {
+            const std::string& model = state_->device(where, device_index{d}).registered.model;
+            if (state_->nodes().spec_of(where, device_index{d}).mode->units().in_units()) {
+                ++in_units[model].gpus;
+                in_units[model].units += shares[d];
+            } else if (shares[d] > 0) {
+                ++uses_[model].busy_at_most;
+            }
+        }
+        for (const auto& [model, count] : in_units) uses_[model].busy_at_most += std::min(count.gpus, count.units);
+    }
+
     const kube::snapshot* state_;
     const grouping* by_;
     model_names models_;
+    std::map<std::string, model_use> uses_;                           ///< by model
     std::map<std::pair<std::string, std::string>, growing_row> rows_; ///< by key and kind
 };
 
@@ -138,6 +183,7 @@ void add_devices(const kube::snapshot& state, const grouping& by, overview& to) 
         counter.add_node(node_index{n});
     }
     to.rows = counter.take();
+    to.models = counter.models();
     for (const device_row& row : to.rows) {
         to.gpus += row.gpus;
         for (std::size_t i = 0; i < to.parts.size(); ++i) to.parts[i] += row.parts[i];

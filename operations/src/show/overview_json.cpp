@@ -180,6 +180,7 @@ document overview_document(const overview& seen) {
          {"shapes", shapes_json(seen.shapes)},
          {"mean", std::move(mean)},
          {"users", pods_json(seen.users, "namespace", true)},
+         {"cost_a_day", seen.cost ? cost_json(*seen.cost) : document{}},
          {"not_looked_at", document::list_of(seen.not_looked_at)},
          {"warnings", std::move(warnings)}});
 }

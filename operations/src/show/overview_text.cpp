@@ -87,6 +87,7 @@ std::string overview_text(const overview& seen, const table_options& options) {
         add_idle_table(seen, tenths.total, options, text);
         add_user_table(seen, tenths.total, options, text);
     }
+    if (seen.cost) text += "\n" + cost_line(*seen.cost);
     add_last_lines(seen, text);
     return text;
 }

@@ -72,6 +72,7 @@ public:
         search();
         if (!result_.nodes && !stop_.raised()) { // what that many nodes do not help is set apart
             result_.most = refused_with(result_.nodes_max);
+            result_.tries.clear();
             search();
         }
         result_.helped = refused_with(0);

@@ -49,6 +49,7 @@ TEST(sacct, reads_a_job) {
               (std::vector<std::string>{"ada", "lab", "gpu", "normal"}));
     EXPECT_EQ(first.start - first.arrival, seconds(55)) << "from when it was eligible";
     EXPECT_EQ(first.elapsed, seconds(3663));
+    EXPECT_EQ(first.end - first.start, seconds(3663));
     EXPECT_EQ(first.limit, seconds(86'400));
     EXPECT_EQ(first.gpus, 2);
     EXPECT_EQ(first.cpu, vgpualloc::milli_cpu{8000});
@@ -92,6 +93,7 @@ TEST(sacct, tells_starts_and_components_apart) {
     EXPECT_THAT(ids, ElementsAre("7", "7.2", "8+0", "8+1"));
     EXPECT_TRUE(accounted->jobs[1].is_running);
     EXPECT_EQ(accounted->jobs[1].elapsed, seconds(2 * 86'400 + 10));
+    EXPECT_EQ(accounted->jobs[1].end - accounted->jobs[1].start, seconds(2 * 86'400 + 10));
     EXPECT_EQ(accounted->jobs[2].gang, "8");
     EXPECT_EQ(accounted->jobs[3].gang, "8");
     EXPECT_THAT(refusal(job("9") + job("9")), HasSubstr("jobs.txt:3: JobID: got '9', expected a job that starts once"));

@@ -23,6 +23,7 @@ struct accounted_job {
     std::string qos{};
     ticks arrival{}; ///< Eligible, or Submit; of local time since 1970 began
     ticks start{};
+    ticks end{};                  ///< of one that runs: start and elapsed together
     ticks elapsed{};              ///< without suspensions; of one that runs until the export
     bool is_running = false;      ///< nobody knows yet how long
     std::optional<ticks> limit{}; ///< absent: none, or not in the export

@@ -10,6 +10,7 @@
 #include "vgpuops/core_names.hpp"
 #include "vgputraces/arrivals.hpp"
 #include "vgputraces/sacct.hpp"
+#include "vgputraces/usage.hpp"
 
 namespace vgpuops::importing {
 
@@ -52,11 +53,18 @@ struct imported_workload {
     std::int64_t users = 0;
     double gpu_seconds = 0; ///< of all jobs, GPUs times the time that they ran; an instance counts as one, as in Slurm
     double wait_mean_s = 0; ///< as it was
+    std::vector<vgputraces::usage_point> used{}; ///< usage_of()
     /// GPUs of types that no product was named for, by type.
     std::map<std::string, std::int64_t> types_without_product{};
     vgputraces::skipped_rows skipped{};
     std::vector<vgputraces::left_out_rows> left_out{};
 };
+
+/// The mean number of GPUs that jobs had, between their start and their end, in each full day of the time that the
+/// records cover, or in each full week (from Monday) if that is more than 8 weeks. The time of a point is the middle of
+/// its day or week. Records cover the time from the first end of a job to the last start: of a day before or after it
+/// other jobs may be missing. A job that runs has its GPUs to the end of that time. An instance counts as one GPU.
+[[nodiscard]] std::vector<vgputraces::usage_point> usage_of(const std::vector<vgputraces::accounted_job>& jobs);
 
 /// GPUs of a type that names a MIG profile ("a100_1g.5gb", "1g.5gb") are instances of it. A pod for each node of a job,
 /// which start together. GPUs and CPUs that do not divide evenly are one more on the first pods; memory is rounded up

@@ -14,6 +14,7 @@
 #include "vgpualloc/metrics/idle_split.hpp"
 #include "vgpuops/core_names.hpp"
 #include "vgpuops/show/largest.hpp"
+#include "vgpuops/show/prices.hpp"
 #include "vgpuops/show/rounding.hpp"
 #include "vgpuops/show/verdict.hpp"
 
@@ -108,8 +109,10 @@ struct overview {
     std::int64_t nodes = 0;     ///< with GPUs
     std::int64_t gpus = 0;
     three_parts parts{};
-    std::int64_t pods_all = 0; ///< of the files: also those without devices, and those that wait
-    std::int64_t pods_run = 0; ///< listed, with devices
+    std::vector<model_use> models{};  ///< by name
+    std::optional<daily_cost> cost{}; ///< of the GPUs that count here, where prices are known: overview_of() sets none
+    std::int64_t pods_all = 0;        ///< of the files: also those without devices, and those that wait
+    std::int64_t pods_run = 0;        ///< listed, with devices
     std::int64_t pods_wait = 0;
     std::vector<device_row> rows{};  ///< by their first node; empty where the first table has pods
     std::vector<pod_row> pod_rows{}; ///< those of the first table where it has pods; who uses most first

@@ -22,9 +22,8 @@ struct nodes_found {
     /// All pods but those of `never` and `most` fit with so many, and with one less they do not. None: there is no such
     /// number up to `nodes_max`.
     std::optional<std::int64_t> nodes{};
-    std::int64_t nodes_max = 0; ///< what was looked up to
-    std::vector<nodes_try>
-        tries{}; ///< in order; pods of `never`, and once they are known those of `most`, do not count
+    std::int64_t nodes_max = 0;     ///< what was looked up to
+    std::vector<nodes_try> tries{}; ///< in order; pods of `never` and `most` do not count
     /// Positions in pod_queue::pods: those that neither the cluster as it is nor an empty node of the kind has a place
     /// for, and gangs with fewer pods than have to run.
     std::vector<std::size_t> never{};

@@ -1,0 +1,77 @@
+#include "vgputraces/usage.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string>
+
+#include "csv_jobs.hpp"
+
+namespace vgputraces {
+
+namespace {
+
+constexpr std::int64_t used_gpus_max = 10'000'000;
+constexpr std::int64_t milli_per_gpu = 1000;
+
+field_value<std::int64_t> parse_used(std::string_view text) {
+    return parse_decimal(text, milli_per_gpu, used_gpus_max, "GPUs");
+}
+
+/// A number that is not negative, with zeros before it.
+std::string padded(std::int64_t number, std::size_t digits) {
+    std::string text = std::to_string(number);
+    if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+    return text;
+}
+
+/// "2026-11-25T13:00:00".
+std::string second_text(ticks time) {
+    using std::chrono::floor;
+    const std::chrono::sys_seconds second{std::chrono::seconds{time.count() / ticks_per_second.count()}};
+    const std::chrono::sys_days day = std::chrono::floor<std::chrono::days>(second);
+    const std::chrono::year_month_day date{day};
+    const std::chrono::hh_mm_ss clock{second - day};
+    return padded(static_cast<int>(date.year()), 4) + "-" + padded(static_cast<unsigned>(date.month()), 2) + "-" +
+           padded(static_cast<unsigned>(date.day()), 2) + "T" + padded(clock.hours().count(), 2) + ":" +
+           padded(clock.minutes().count(), 2) + ":" + padded(clock.seconds().count(), 2);
+}
+
+} // namespace
+
+expected<std::vector<usage_point>> read_usage(const vgpuformats::list_content& content, const std::string& name) {
+    auto csv = vgpuformats::csv_reader::open(name, content);
+    if (!csv) return unexpected(csv.error());
+    const auto columns = find_columns(*csv, std::array<std::string_view, 2>{"time", "used"});
+    if (!columns) return unexpected(columns.error());
+    const auto [time_column, used_column] = *columns;
+    std::vector<usage_point> points;
+    std::set<ticks> times;
+    while (true) {
+        const auto has_row = csv->next();
+        if (!has_row) return unexpected(has_row.error());
+        if (!*has_row) break;
+        const auto time = read_field(*csv, time_column, parse_iso_time);
+        if (!time) return unexpected(time.error());
+        if (!times.insert(*time).second) {
+            return unexpected(csv->field_error(time_column, error_code::duplicate, "every time once"));
+        }
+        const auto used = read_field(*csv, used_column, parse_used);
+        if (!used) return unexpected(used.error());
+        points.push_back({.time = *time, .used_milli = *used});
+    }
+    if (points.empty()) return unexpected(csv->empty_list("row"));
+    std::ranges::sort(points, {}, &usage_point::time);
+    return points;
+}
+
+std::string write_usage(const std::vector<usage_point>& points) {
+    std::string text = "time,used\n";
+    for (const usage_point& point : points) {
+        text += second_text(point.time) + "," + std::to_string(point.used_milli / milli_per_gpu) + "." +
+                padded(point.used_milli % milli_per_gpu, 3) + "\n";
+    }
+    return text;
+}
+
+} // namespace vgputraces
