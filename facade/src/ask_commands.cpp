@@ -10,9 +10,11 @@
 #include "vgpufacade/explain.hpp"
 #include "vgpufacade/option_table.hpp"
 #include "vgpufacade/plan.hpp"
+#include "vgpufacade/show.hpp"
 #include "vgpufacade/simulate.hpp"
 #include "vgpufacade/validate.hpp"
 #include "vgpufacade/whatif.hpp"
+#include "vgpufacade/why.hpp"
 #include "vgpufacade/words.hpp"
 #include "vgpuformats/some_names.hpp"
 
@@ -151,6 +153,69 @@ void compare_into(reply_texts& reply, const named_options& options, const vgpufo
 
 // ---- a cluster
 
+/// A question of `show`, and how its answer is printed.
+struct shown : show_question {
+    std::string output = "table";
+    bool lists_all = false;
+};
+
+void show_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
+               const stop_signal& stop) {
+    using question = shown;
+    std::vector<option_of<question>> known{
+        text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
+        text_option<question>("nodes", [](question& q) -> auto& { return q.chosen.nodes; }),
+        text_option<question>("namespace", [](question& q) -> auto& { return q.chosen.ns; }),
+        text_option<question>("by", [](question& q) -> auto& { return q.chosen.by; }),
+        text_option<question>("prices", [](question& q) -> auto& { return q.prices; }),
+        {"output",
+         [](question& q, const std::string& value) -> expected<void> {
+             if (value != "table" && value != "wide" && value != "yaml") {
+                 return unexpected(vgpusim::bad_setting("output", value, "table, wide or yaml"));
+             }
+             q.output = value;
+             return {};
+         }},
+        truth_option<question>("all", [](question& q) -> auto& { return q.lists_all; })};
+    add_dialect_options(known);
+    const auto chosen = question_of(options, known);
+    if (!chosen) return reply.fail(chosen.error());
+    const auto seen = show(*chosen, source, stop);
+    if (!seen) return reply.fail(seen.error());
+    reply.text = chosen->output == "yaml" ? vgpuops::show::overview_yaml(*seen)
+                                          : vgpuops::show::overview_text(*seen, {.is_wide = chosen->output == "wide",
+                                                                                 .lists_all = chosen->lists_all});
+    reply.json = vgpuops::show::overview_json(*seen);
+}
+
+/// A question of `why`, about one pod or, where it is empty, all that wait.
+struct about : why_question {
+    std::string pod;
+};
+
+void why_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
+              const stop_signal& stop) {
+    using question = about;
+    std::vector<option_of<question>> known{
+        text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
+        text_option<question>("pod", [](question& q) -> auto& { return q.pod; })};
+    add_dialect_options(known);
+    const auto chosen = question_of(options, known);
+    if (!chosen) return reply.fail(chosen.error());
+    if (chosen->pod.empty()) {
+        const auto answer = why(*chosen, source, stop);
+        if (!answer) return reply.fail(answer.error());
+        reply.text = vgpuops::why::waiting_text(*answer);
+        reply.json = vgpuops::why::waiting_json(*answer);
+        return;
+    }
+    const auto answer = why_pod(*chosen, chosen->pod, source, stop);
+    if (!answer) return reply.fail(answer.error());
+    const std::vector<std::string> arguments = cluster_arguments(*chosen);
+    reply.text = vgpuops::why::pod_text(*answer, arguments);
+    reply.json = vgpuops::why::pod_json(*answer, arguments);
+}
+
 void explain_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
                   const stop_signal& stop, const vgpualloc::policies_maker& make_policies) {
     using question = explain_question;
@@ -193,11 +258,22 @@ void whatif_into(reply_texts& reply, const named_options& options, const vgpufor
         text_option<question>("policy", [](question& q) -> auto& { return q.asked.policy; }),
         text_option<question>("device_policy", [](question& q) -> auto& { return q.asked.device_policy; }),
         seed_option<question>([](question& q) -> auto& { return q.asked.seed; }),
+        truth_option<question>("anew", [](question& q) -> auto& { return q.asked.wanted.anew; }),
+        text_option<question>("find_layout", [](question& q) -> auto& { return q.layouts_of; }),
+        truth_option<question>("all", [](question& q) -> auto& { return q.lists_all; }),
         text_option<question>("find_nodes", [](question& q) -> auto& { return q.asked.find_kind; })};
     add_dialect_options(known);
     auto chosen = question_of(options, known);
     if (!chosen) return reply.fail(chosen.error());
     chosen->asked.make_policies = make_policies;
+    if (!chosen->layouts_of.empty()) {
+        const bool lists_all = chosen->lists_all;
+        const auto found = find_layouts(*std::move(chosen), source, stop);
+        if (!found) return reply.fail(found.error());
+        reply.text = vgpuops::whatif::layouts_text(*found, lists_all);
+        reply.json = vgpuops::whatif::layouts_json(*found);
+        return;
+    }
     const auto answer = whatif(*std::move(chosen), source, stop);
     if (!answer) return reply.fail(answer.error());
     reply.text = vgpuops::whatif::answer_text(*answer);
@@ -271,7 +347,11 @@ void validate_into(reply_texts& reply, const named_options& options, const vgpuf
 reply_texts answer_to(std::string_view command, const named_options& options, const vgpuformats::input_source& source,
                       const std::function<bool()>& stop, const vgpualloc::policies_maker& make_policies) {
     reply_texts reply;
-    if (command == "simulate") {
+    if (command == "show") {
+        show_into(reply, options, source, stop_signal{stop});
+    } else if (command == "why") {
+        why_into(reply, options, source, stop_signal{stop});
+    } else if (command == "simulate") {
         simulate_into(reply, options, source, stop);
     } else if (command == "compare") {
         compare_into(reply, options, source, stop);
@@ -288,7 +368,7 @@ reply_texts answer_to(std::string_view command, const named_options& options, co
         reply.json = option_table_json();
     } else {
         reply.fail(bad_value(error_code::unknown_name, "command", command,
-                             "one of simulate, compare, explain, whatif, plan, validate, options"));
+                             "one of simulate, compare, show, why, explain, whatif, plan, validate, options"));
     }
     return reply;
 }

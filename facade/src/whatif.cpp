@@ -126,9 +126,9 @@ expected<vgpuops::whatif::answer> whatif(whatif_question question, const vgpufor
     return vgpuops::whatif::answer_of(inputs->objects, inputs->dialects, std::move(inputs->asked));
 }
 
-expected<vgpuops::whatif::layouts_found> find_layouts(whatif_question question, const std::string& nodes,
-                                                      const vgpuformats::input_source& source,
+expected<vgpuops::whatif::layouts_found> find_layouts(whatif_question question, const vgpuformats::input_source& source,
                                                       const stop_signal& stop) {
+    const std::string nodes = question.layouts_of;
     const auto inputs = read(std::move(question), source, stop);
     if (!inputs) return unexpected(inputs.error());
     return vgpuops::whatif::find_layouts(inputs->objects, inputs->dialects, inputs->asked, nodes);

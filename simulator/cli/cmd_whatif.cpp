@@ -21,8 +21,6 @@ struct whatif_options {
     vgpufacade::whatif_question question;
     std::string out;
     bool json = false;
-    std::string layouts_of; ///< a set of nodes; empty: no layouts are looked for
-    bool all = false;
 
     [[nodiscard]] std::vector<named_input> inputs() const {
         std::vector<named_input> named;
@@ -45,9 +43,9 @@ answer_texts texts_of(const whatif_options& chosen) {
     const bool has_text = !chosen.out.empty() || !chosen.json;
     const bool has_json = !chosen.out.empty() || chosen.json;
     answer_texts result;
-    if (!chosen.layouts_of.empty()) {
-        const auto found = or_end(vgpufacade::find_layouts(chosen.question, chosen.layouts_of, files_here()));
-        if (has_text) result.text = vgpuops::whatif::layouts_text(found, chosen.all);
+    if (!chosen.question.layouts_of.empty()) {
+        const auto found = or_end(vgpufacade::find_layouts(chosen.question, files_here()));
+        if (has_text) result.text = vgpuops::whatif::layouts_text(found, chosen.question.lists_all);
         if (has_json) result.json = vgpuops::whatif::layouts_json(found);
         return result;
     }
@@ -103,11 +101,14 @@ void add_whatif(CLI::App& app) {
                    "GPUs of NVIDIA's own plugin are cut by a layout of the GPU operator: mig:all-balanced; repeatable");
     add_repeatable(*command, "--add-pods", chosen->question.add_pods, "FILE",
                    "Add pods: manifests with their replicas; repeatable");
+    command->add_flag("--anew", asked.wanted.anew,
+                      "Place every pod with devices that may move anew, as if it had just come: what the policy would "
+                      "make of the cluster. Those on nodes that take none stay");
     CLI::Option* const find_layout = add_filled(
-        *command, "--find-layout", chosen->layouts_of, "NODES",
+        *command, "--find-layout", chosen->question.layouts_of, "NODES",
         "Try the MIG layouts of these nodes, a set of them, and list what runs with each, best first: GPUs of NVIDIA's "
         "own plugin, for the pods that ask for instances");
-    command->add_flag("--all", chosen->all, "All layouts that were tried")->needs(find_layout);
+    command->add_flag("--all", chosen->question.lists_all, "All layouts that were tried")->needs(find_layout);
     command
         ->add_option("--find-nodes", asked.find_kind,
                      "Find the smallest number of nodes like KIND, as of --add-nodes, with which this policy's pass "

@@ -298,6 +298,11 @@ class WhatIf(CliTest):
         self.assertEqual(answer["layouts"], [{"node": "mig-2", "before": "28 x 1g.10gb", "cut_us": 18_000_000,
                                               "after": "4 x 3g.40gb, 4 x 2g.20gb, 8 x 1g.10gb"}])
         self.assertEqual([round(answer[when]["allocated_milli"], -2) for when in ("before", "after")], [20500, 24900])
+        anew = self.ask("--policy", "best_fit", "--anew", file=ATLAS)
+        self.assertEqual(5, len({pod["name"] for pod in anew["pods"] if pod["origin"] == "evicted" and pod["placed"][0]["node"] != pod["from"]}))
+        text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--anew").stdout
+        self.assertIn("Placed anew: 1 pod more runs (train/llm-3), 5 would stand elsewhere (research/nb-0, serve/tag-[4-7]), 0 would lose", text)
+        self.assertIn("GPUs. Not a plan: see vgpusim plan.\n", text)
         text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--find-nodes", "a100-1").stdout
         self.assertIn("\n1 node like a100-1 is enough for the 1 pod that it can help, train/llm-3; 0 are not (proved)\n"
                       "  never, on this kind  serve/ranker-4: family_not_offered\n"

@@ -47,8 +47,10 @@ typedef struct vgpu_option {
  * - compare: the same keys and scenario; policy is repeated
  * - explain: cluster (repeated), pod, policy, device_policy, seed, config, catalog (repeated), scheduler_config, node,
  *   all
- * - whatif: cluster, add_nodes, add_pods, node_template, drain, fail, set_mode, config, catalog (repeated), policy,
- *   device_policy, seed, find_nodes
+ * - show: cluster, config, catalog (repeated), nodes, namespace, by, prices, output (table, wide or yaml), all
+ * - why: cluster, config, catalog (repeated), pod
+ * - whatif: cluster, add_nodes, add_pods, node_template, uncordon, drain, fail, set_mode, config, catalog (repeated),
+ *   policy, device_policy, seed, anew, find_nodes, find_layout, all
  * - plan: cluster, config, catalog, keep_namespace, movable_label (repeated), pod, add_pod, consolidate, moves,
  *   downtime_s, move_s, copy_s_per_gib, steps, move_bare_pods
  * - validate: files, config, catalog (repeated), scheduler_config

@@ -22,6 +22,8 @@ struct whatif_question {
     std::vector<std::string> templates{}; ///< inputs with Node objects
     std::vector<std::string> failed{};    ///< NODES or NODES/DEVICE
     std::vector<std::string> modes{};     ///< NODES=MODE or NODES=mig:LAYOUT
+    std::string layouts_of{};             ///< the nodes of find_layouts(); empty: whatif() is asked
+    bool lists_all = false;               ///< all layouts that were tried
     vgpuops::whatif::question asked{
         .seed = vgpusim::default_seed}; ///< policies, seed, drains and the kind of node that is sought
 };
@@ -31,10 +33,9 @@ struct whatif_question {
 [[nodiscard]] expected<vgpuops::whatif::answer>
 whatif(whatif_question question, const vgpuformats::input_source& source, const stop_signal& stop = {});
 
-/// The layouts of these nodes, a set of them, by what would become of the cluster with each. Errors: those of whatif()
-/// and of vgpuops::whatif::find_layouts().
-[[nodiscard]] expected<vgpuops::whatif::layouts_found> find_layouts(whatif_question question, const std::string& nodes,
-                                                                    const vgpuformats::input_source& source,
-                                                                    const stop_signal& stop = {});
+/// The layouts of the nodes whatif_question::layouts_of by what would become of the cluster with each. Errors: those of
+/// whatif() and of vgpuops::whatif::find_layouts().
+[[nodiscard]] expected<vgpuops::whatif::layouts_found>
+find_layouts(whatif_question question, const vgpuformats::input_source& source, const stop_signal& stop = {});
 
 } // namespace vgpufacade

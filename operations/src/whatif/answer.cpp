@@ -91,6 +91,7 @@ public:
         result_.policy = asked_->policy;
         result_.device_policy = asked_->device_policy.empty() ? asked_->policy : asked_->device_policy;
         result_.seed = asked_->seed;
+        result_.is_anew = asked_->wanted.anew;
         result_.warnings = state_->warnings;
         result_.before = figures();
         if (asked_->stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
@@ -114,7 +115,8 @@ public:
         evicted = apply(*state_,
                         {.uncordoned = asked_->wanted.uncordoned,
                          .drained = asked_->wanted.drained,
-                         .failed = asked_->wanted.failed},
+                         .failed = asked_->wanted.failed,
+                         .anew = asked_->wanted.anew},
                         *objects_, *std::move(evicted));
         if (!evicted) return unexpected(evicted.error());
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));

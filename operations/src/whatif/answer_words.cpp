@@ -6,6 +6,7 @@
 
 #include "placement_words.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuops/show/names.hpp"
 #include "vgpuops/whatif/answer.hpp"
 #include "vgpuops/whatif/idle_words.hpp"
 
@@ -21,6 +22,12 @@ std::string pods_words(std::int64_t pods) { return fmt::format("{} {}", pods, po
 std::string percent(std::int64_t part, std::int64_t whole) {
     const double ratio = whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
     return fmt::format("{:.1f} %", ratio);
+}
+
+/// Whether a pod stands on the node again that it was on.
+bool is_back(const pod_answer& entry) {
+    return entry.asked.origin == pod_origin::evicted && entry.placed.size() == 1 &&
+           entry.placed.front().node == entry.asked.from;
 }
 
 std::string name_of(const pod_answer& entry, std::size_t replica) {
@@ -148,11 +155,14 @@ using told_refusals = std::map<std::string, std::string>;
 
 void add_pods(const answer& answered, pod_origin origin, const char* title, told_refusals& told, std::string& text) {
     const auto is_of = [origin](const pod_answer& entry) { return entry.asked.origin == origin; };
-    if (std::ranges::none_of(answered.pods, is_of)) return;
+    const auto is_listed = [&](const pod_answer& entry) {
+        return is_of(entry) && !(answered.is_anew && is_back(entry));
+    };
+    if (std::ranges::none_of(answered.pods, is_listed)) return;
     text += "\n";
     add_line(text, title);
     for (const pod_answer& entry : answered.pods) {
-        if (!is_of(entry)) continue;
+        if (!is_listed(entry)) continue;
         const std::string from = entry.asked.from.empty() ? "" : entry.asked.from + " ";
         for (std::size_t i = 0; i < entry.placed.size(); ++i) {
             add_line(text, fmt::format("  {}: {}-> {}: {}", name_of(entry, i), from, entry.placed[i].node,
@@ -180,6 +190,36 @@ void add_layouts(const answer& answered, std::string& text) {
         }
         add_line(text, fmt::format("  {}: {} -> {}{}", change.node, change.before, change.after, time));
     }
+}
+
+/// What a policy makes of the cluster if all pods that may move had just come.
+void add_anew(const answer& answered, std::string& text) {
+    if (!answered.is_anew) return;
+    std::vector<std::string> started;
+    std::vector<std::string> elsewhere;
+    std::vector<std::string> lost;
+    for (const pod_answer& entry : answered.pods) {
+        const std::string name = entry.asked.pod.full_name();
+        if (entry.asked.origin != pod_origin::evicted) {
+            started.insert(started.end(), entry.placed.size(), name);
+        } else if (entry.refused > 0) {
+            lost.push_back(name);
+        } else if (!is_back(entry)) {
+            elsewhere.push_back(name);
+        }
+    }
+    const auto folded = [](std::vector<std::string> names) {
+        constexpr std::size_t pieces_max = 10;
+        std::ranges::sort(names);
+        return names.empty() ? "" : " (" + show::folded_names(names, pieces_max) + ")";
+    };
+    text += "\n";
+    add_line(text, fmt::format("Placed anew: {} more {}{}, {} would stand elsewhere{}, {} would lose their place{}.",
+                               pods_words(std::ssize(started)), started.size() == 1 ? "runs" : "run", folded(started),
+                               elsewhere.size(), folded(elsewhere), lost.size(), folded(lost)));
+    add_line(text, fmt::format("used {:.1f} -> {:.1f} of {} GPUs. Not a plan: see vgpusim plan.",
+                               static_cast<double>(answered.before.allocated_milli) / 1000.0,
+                               static_cast<double>(answered.after.allocated_milli) / 1000.0, answered.after.devices));
 }
 
 document figures_json(const cluster_figures& of) {
@@ -285,6 +325,7 @@ std::string answer_text(const answer& answered) {
     told_refusals told{{"", ""}};
     if (answered.kind) add_kind(answered, text);
     add_layouts(answered, text);
+    add_anew(answered, text);
     add_pods(answered, pod_origin::evicted, "moved:", told, text);
     add_pods(answered, pod_origin::waits, "waiting:", told, text);
     add_pods(answered, pod_origin::added, "added:", told, text);
@@ -298,6 +339,7 @@ std::string answer_json(const answer& answered) {
     document result = document::map({{"policy", answered.policy},
                                      {"device_policy", answered.device_policy},
                                      {"seed", answered.seed},
+                                     {"anew", answered.is_anew},
                                      {"placed", answered.placed},
                                      {"refused", answered.refused},
                                      {"find_nodes", answered.kind ? kind_json(answered) : document{}},

@@ -2,6 +2,7 @@
 #include "vgpuops/whatif/changes.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -196,6 +197,24 @@ public:
         if (!updated) return unexpected(updated.error());
         state_->devices[where->at()] = *std::move(changed);
         return {};
+    }
+
+    void place_anew() {
+        kube::keep_modes(*state_);
+        std::map<std::string, const kube::manifest*> pods;
+        for (const kube::manifest& object : *objects_) {
+            if (object.pod) pods.emplace(kube::namespace_of(object) + "/" + object.name, &object);
+        }
+        for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
+            const vgpualloc::host_facts& host = state_->nodes().nodes[n].host;
+            if (!state_->book->is_present(node_index{n}) || host.unschedulable || !host.ready) continue;
+            for (const pod_id pod : pods_on(node_index{n})) {
+                if (state_->book->booking_of(pod).where.shares.empty()) continue;
+                const kube::bound_pod& bound = state_->bound[pod.at()];
+                const auto object = pods.find(bound.pod.full_name());
+                if (object != pods.end() && kube::may_move(bound, *object->second, {})) evict(pod);
+            }
+        }
     }
 
     [[nodiscard]] std::vector<pod_id> evicted() {
@@ -410,6 +429,7 @@ expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted
     for (const failure& entry : wanted.failed) {
         if (auto done = changes_cluster.fail(entry); !done) return unexpected(done.error());
     }
+    if (wanted.anew) changes_cluster.place_anew();
     return changes_cluster.evicted();
 }
 

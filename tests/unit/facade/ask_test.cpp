@@ -114,6 +114,29 @@ TEST(ask, answers_about_a_cluster) {
     EXPECT_THAT(json_of(planned), StartsWith("{"));
 }
 
+TEST(ask, shows_a_cluster_and_says_why_its_pods_wait) {
+    const texts inputs{{"atlas.json", in_tree("scenarios/clusters/atlas.json")}};
+    const texts cluster{{"cluster", "atlas.json"}};
+    const auto with = [&cluster](texts more) {
+        more.insert(more.begin(), cluster.begin(), cluster.end());
+        return more;
+    };
+    EXPECT_THAT(text_of(ask("show", cluster, inputs)), StartsWith("36 GPUs on 6 nodes: 20.5 used (57 %)"));
+    EXPECT_THAT(text_of(ask("show", with({{"nodes", "mig-*"}, {"by", "node"}}), inputs)),
+                StartsWith("8 GPUs on 2 nodes"));
+    EXPECT_THAT(text_of(ask("show", with({{"output", "yaml"}}), inputs)), HasSubstr("schema: "));
+    EXPECT_THAT(json_of(ask("show", cluster, inputs)), HasSubstr("\"vgpualloc.show/1\""));
+    EXPECT_THAT(text_of(ask("why", cluster, inputs)), StartsWith("4 pods wait, none fits now."));
+    EXPECT_THAT(text_of(ask("why", with({{"pod", "train/llm-3"}}), inputs)),
+                StartsWith("train/llm-3 waits, scattered"));
+    EXPECT_THAT(text_of(ask("whatif", with({{"find_layout", "mig-*"}, {"policy", "best_fit"}}), inputs)),
+                StartsWith("Cut mig-2 all-balanced: 18 of 18 pods"));
+    EXPECT_THAT(text_of(ask("whatif", with({{"anew", "true"}, {"policy", "best_fit"}}), inputs)),
+                HasSubstr("Placed anew: 1 pod"));
+    EXPECT_EQ(vgpu_reply_code(ask("show", with({{"output", "html"}}), inputs).get()), 2);
+    EXPECT_THAT(errors_of(ask("why", with({{"pod", "train/nobody"}}), inputs)), HasSubstr("train/nobody"));
+}
+
 TEST(ask, refuses_what_it_does_not_know) {
     const auto command = ask("simulat", {}, {});
     EXPECT_EQ(vgpu_reply_code(command.get()), 2);

@@ -85,6 +85,7 @@ struct answer {
     std::int64_t placed = 0;
     std::int64_t refused = 0;
     std::optional<kind_answer> kind{};
+    bool is_anew = false;                      ///< pods that may move are placed anew
     std::vector<layout_change> layouts{};      ///< of nodes that are cut anew
     std::vector<std::string> not_considered{}; ///< of what is there (explain/not_considered.hpp)
     std::vector<error> warnings{};             ///< of the snapshot

@@ -36,6 +36,9 @@ struct changes {
     std::vector<failure> failed{};
     std::vector<mode_change> modes{};
     std::vector<kube::manifest> added_pods{}; ///< pods and templates of them; others are passed over
+    /// Every pod with devices that may move (kube::may_move) is placed anew, in the mode that it has. Those on nodes
+    /// that take none stay.
+    bool anew = false;
 };
 
 /// The largest number of nodes that may be added at once.
@@ -73,10 +76,11 @@ using named_kinds = std::map<std::string, node_kind>;
 /// part of the device that fails; for another mode, those with a part of any device of the node. Nodes with
 /// mode_change::cut_as become like that kind of `kinds`. Pods of a DaemonSet
 /// stay on a node that is drained, as kubectl drain leaves them, and go with one that fails; `objects`, those of the
-/// snapshot, say which they are. Returns the evicted pods, ascending, and those of `evicted`, which earlier changes
-/// evicted. Errors: those of nodes_named(); unknown_name for devices and modes that there are none of, which list those
-/// that there are; mismatch for a node or a set to uncordon that takes pods; duplicate for a node that is to go twice;
-/// those of add_device() and of the node's dialects for a mode that a device cannot have.
+/// snapshot, say which they are. Last, it releases what is to be placed anew. Returns the evicted pods, ascending, and
+/// those of `evicted`, which earlier changes evicted. Errors: those of nodes_named(); unknown_name for devices and
+/// modes that there are none of, which list those that there are; mismatch for a node or a set to uncordon that takes
+/// pods; duplicate for a node that is to go twice; those of add_device() and of the node's dialects for a mode that a
+/// device cannot have.
 [[nodiscard]] expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted,
                                                   const std::vector<kube::manifest>& objects,
                                                   std::vector<pod_id> evicted = {}, const named_kinds& kinds = {});

@@ -89,6 +89,20 @@ TEST(whatif_changes, what_there_is_not_is_refused_with_what_there_is) {
     EXPECT_NE(refusal_of({.drained = {"a"}, .failed = {{.node = "a"}}}).find("every node once"), std::string::npos);
 }
 
+TEST(whatif_changes, placed_anew_are_the_pods_that_may_move_on_nodes_that_take_pods) {
+    const std::string owner = "ownerReferences: [{kind: ReplicaSet, controller: true}],";
+    const std::string text =
+        card_node("a", 2) + card_node("b", 1) + "spec: {unschedulable: true}\n" +
+        running_pod("moves", "a", 0, 1000, owner) + running_pod("alone", "a", 1, 1000) +
+        running_pod("agent", "a", 1, 10, "ownerReferences: [{kind: DaemonSet, controller: true}],") +
+        running_pod("cordoned", "b", 0, 1000, owner);
+    auto state = snapshot_of(text);
+    const auto evicted = whatif::apply(state, {.anew = true}, objects(text));
+    ASSERT_TRUE(evicted.has_value()) << evicted.error().message();
+    ASSERT_EQ(evicted->size(), 1U);
+    EXPECT_EQ(state.bound[evicted->front().at()].pod.name, "moves");
+}
+
 TEST(whatif_changes, added_nodes_are_empty_copies_with_names_of_their_own) {
     auto state = snapshot_of(two_node_objects);
     ASSERT_TRUE(state.book->set_schedulable(node_index{0}, false).has_value());
