@@ -1,12 +1,14 @@
 // Layouts that were found, in words.
 #include <algorithm>
 #include <cstddef>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "../show/text_columns.hpp"
 #include "placement_words.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuops/show/names.hpp"
 #include "vgpuops/whatif/find_layout.hpp"
 
 namespace vgpuops::whatif {
@@ -19,6 +21,24 @@ const layout_row& row_of_now(const layouts_found& found) {
     return *std::ranges::find_if(found.rows, &layout_row::is_now);
 }
 
+/// Of more nodes than this, a row names those that are cut otherwise than now, and not the layout of each.
+constexpr std::size_t columns_max = 4;
+
+/// "all-3g.40gb node-[1-3]; all-balanced node-7"; "-" for the nodes as they are now.
+std::string changes_words(const layouts_found& found, const layout_row& row, const layout_row& now) {
+    constexpr std::size_t pieces_max = 3;
+    std::map<std::string, std::vector<std::string>> nodes; // by layout
+    for (std::size_t i = 0; i < found.nodes.size(); ++i) {
+        if (row.layouts[i] != now.layouts[i]) nodes[row.layouts[i]].push_back(found.nodes[i]);
+    }
+    std::string words;
+    for (auto& [layout, names] : nodes) {
+        std::ranges::sort(names);
+        words += fmt::format("{}{} {}", words.empty() ? "" : "; ", layout, show::folded_names(names, pieces_max));
+    }
+    return words.empty() ? "-" : words;
+}
+
 /// "Cut mig-2 all-balanced: 18 of 18 pods of the mix run (now 17), 7 restart."
 std::string verdict_words(const layouts_found& found) {
     const layout_row& best = found.rows.front();
@@ -29,10 +49,11 @@ std::string verdict_words(const layouts_found& found) {
     }
     const layout_row& now = row_of_now(found);
     std::string nodes;
-    for (std::size_t i = 0; i < found.nodes.size(); ++i) {
+    for (std::size_t i = 0; found.nodes.size() <= columns_max && i < found.nodes.size(); ++i) {
         if (best.layouts[i] == now.layouts[i]) continue;
         nodes += fmt::format("{}{} {}", nodes.empty() ? "" : ", ", found.nodes[i], best.layouts[i]);
     }
+    if (nodes.empty()) nodes = changes_words(found, best, now);
     return fmt::format("Cut {}: {} of {} pods of the mix run (now {}), {} restart.", nodes, best.run, pods, found.run,
                        best.restart);
 }
@@ -64,7 +85,9 @@ std::string layouts_text(const layouts_found& found, bool all) {
     add_line(text, verdict_words(found));
     add_line(text, mix_words(found));
     std::vector<show::text_columns::column> columns;
-    for (const std::string& node : found.nodes) columns.push_back({.heading = node});
+    const bool has_columns = found.nodes.size() <= columns_max;
+    if (!has_columns) columns.push_back({.heading = "CUT"});
+    for (std::size_t i = 0; has_columns && i < found.nodes.size(); ++i) columns.push_back({.heading = found.nodes[i]});
     for (const char* const heading : {"RUN", "WAIT", "RESTART", "CUT S"}) {
         columns.push_back({.heading = heading, .is_number = true});
     }
@@ -78,6 +101,7 @@ std::string layouts_text(const layouts_found& found, bool all) {
     for (std::size_t r = 0; r < shown; ++r) {
         const layout_row& row = found.rows[r];
         std::vector<std::string> cells = row.layouts;
+        if (!has_columns) cells = {changes_words(found, row, row_of_now(found))};
         cells.push_back(std::to_string(row.run));
         cells.push_back(std::to_string(row.wait));
         cells.push_back(std::to_string(row.restart));

@@ -90,12 +90,13 @@ TEST(whatif_changes, what_there_is_not_is_refused_with_what_there_is) {
 }
 
 TEST(whatif_changes, placed_anew_are_the_pods_that_may_move_on_nodes_that_take_pods) {
-    const std::string owner = "ownerReferences: [{kind: ReplicaSet, controller: true}],";
-    const std::string text =
-        card_node("a", 2) + card_node("b", 1) + "spec: {unschedulable: true}\n" +
-        running_pod("moves", "a", 0, 1000, owner) + running_pod("alone", "a", 1, 1000) +
-        running_pod("agent", "a", 1, 10, "ownerReferences: [{kind: DaemonSet, controller: true}],") +
-        running_pod("cordoned", "b", 0, 1000, owner);
+    const std::string owner = "ownerReferences: [{kind: ReplicaSet, name: r, controller: true}],";
+    const std::string daemon = "ownerReferences: [{kind: DaemonSet, name: d, controller: true}],";
+    const std::string runs = "status: {phase: Running}\n";
+    const std::string text = card_node("a", 2) + card_node("b", 1) + "spec: {unschedulable: true}\n" +
+                             running_pod("moves", "a", 0, 1000, owner) + runs + running_pod("alone", "a", 1, 1000) +
+                             runs + running_pod("agent", "a", 1, 10, daemon) + runs +
+                             running_pod("cordoned", "b", 0, 1000, owner) + runs;
     auto state = snapshot_of(text);
     const auto evicted = whatif::apply(state, {.anew = true}, objects(text));
     ASSERT_TRUE(evicted.has_value()) << evicted.error().message();

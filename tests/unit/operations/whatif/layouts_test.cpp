@@ -190,6 +190,17 @@ TEST(whatif_find_layout, pods_on_whole_gpus_count_where_these_would_be_cut) {
     EXPECT_THAT(whatif::layouts_text(*found, false), HasSubstr("Leave the nodes as they are: 1 of 2 pods"));
 }
 
+TEST(whatif_find_layout, of_many_nodes_a_row_names_those_that_change) {
+    std::string text = instance_pod("w", "3g.40gb", "");
+    for (int n = 1; n <= 5; ++n) text += mig_node("m" + std::to_string(n), 1, "all-1g.10gb", {{"1g.10gb", 7}});
+    const auto found = whatif::find_layouts(objects(text), {}, {.policy = "best_fit"}, "m*");
+    ASSERT_TRUE(found.has_value()) << found.error().message();
+    EXPECT_THAT(
+        whatif::layouts_text(*found, false),
+        testing::AllOf(testing::StartsWith("Cut all-3g.40gb m5: 1 of 1 pods of the mix run (now 0), 0 restart.\n"),
+                       HasSubstr("\nCUT                 RUN  WAIT"), HasSubstr("\nall-3g.40gb m[4-5] ")));
+}
+
 TEST(whatif_find_layout, without_pods_of_instances_there_is_nothing_to_find) {
     const auto found = whatif::find_layouts(objects(mig_node("m1", 2, balanced, balanced_instances)), {},
                                             {.policy = "best_fit"}, "m1");
