@@ -16,11 +16,9 @@ namespace {
 
 /// As many instances of a profile as a GPU has room for.
 std::int64_t most_of(const mig_model& model, std::size_t profile) {
-    std::vector<std::size_t> instances;
-    do {
-        instances.push_back(profile);
-    } while (std::cmp_less_equal(instances.size(), model.units.count()) && places_on_board(model, instances));
-    return std::ssize(instances) - 1;
+    std::int64_t count = model.profiles[profile].max_instances;
+    while (count > 0 && !places_on_board(model, std::vector(static_cast<std::size_t>(count), profile))) --count;
+    return count;
 }
 
 /// One 3g where the model has it, one 2g and two 1g.

@@ -100,7 +100,9 @@ TEST(find_nodes, what_is_proved_is_the_minimum_by_brute_force) {
     vgpualloc::rng random{24};
     int proved = 0;
     int above = 0;
-    for (int i = 0; i < 200; ++i) {
+    constexpr int all_clusters = 200;
+    constexpr int clusters = clusters_to_draw(all_clusters);
+    for (int i = 0; i < clusters; ++i) {
         std::string text = card_node("a", 1) + running_pod("r", "a", 0, 40960);
         std::vector<int> sizes;
         for (std::uint64_t p = 1 + random.below(7); p > 0; --p) {
@@ -119,8 +121,8 @@ TEST(find_nodes, what_is_proved_is_the_minimum_by_brute_force) {
         }
         above += *result.nodes > static_cast<std::int64_t>(fewest) ? 1 : 0;
     }
-    EXPECT_GT(proved, 20);
-    EXPECT_GT(above, 0) << "none of these is a case in which one pass needs more";
+    EXPECT_GT(proved, clusters / 10);
+    EXPECT_TRUE(above > 0 || clusters < all_clusters) << "none of these is a case in which one pass needs more";
 }
 
 } // namespace

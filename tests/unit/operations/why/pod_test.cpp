@@ -18,7 +18,8 @@ namespace why = vgpuops::why;
 namespace whatif = vgpuops::whatif;
 
 /// A campaign by hand had 250.
-constexpr int clusters_drawn = clusters_to_draw(100);
+constexpr int clusters_to_draw_in_release = 100;
+constexpr int clusters_drawn = clusters_to_draw(clusters_to_draw_in_release);
 
 /// Whether a node takes the pod w1 as things are.
 bool allocator_places(const kube::snapshot& state) {
@@ -92,6 +93,7 @@ TEST(why_pod, fits_now_is_what_the_allocator_places_and_changes_do_what_they_say
             ASSERT_TRUE(is_plan ? has_plan(text) : starts_when_made(text, change)) << change.what << text;
         }
     }
+    if (clusters_drawn < clusters_to_draw_in_release) return; // of fewer, not every sort is met
     EXPECT_EQ(sorts, (std::set<std::string>{"gate ex", "it does", "it tole", "plan--pod", "whatif--add-nodes",
                                             "whatif--uncordon"}));
 }
