@@ -28,11 +28,15 @@ expected<std::pair<std::string, std::string>> sides_of(const std::string& option
     return std::pair{text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// The slash before a device: the last one, but for that in the key of a label (topology.kubernetes.io/zone=b).
+/// The slash before a device. A name or a glob ends with the first one, as uuids may have more; behind a label's value
+/// it is the last one (topology.kubernetes.io/zone=b/0), and behind "!label" only that before a number.
 std::size_t slash_of(const std::string& text) {
+    const auto operation = text.find_last_of("=!() ");
+    if (operation == std::string::npos) return text.find('/');
     const auto slash = text.rfind('/');
-    if (slash == std::string::npos || text.starts_with('!')) return std::string::npos;
-    return text.find_first_of("=!( ", slash) == std::string::npos ? slash : std::string::npos;
+    if (slash == std::string::npos || slash < operation) return std::string::npos;
+    const bool is_number = text.find_first_not_of("0123456789", slash + 1) == std::string::npos;
+    return text[operation] != '!' || is_number ? slash : std::string::npos;
 }
 
 expected<void> read_changes(whatif_question& chosen) {

@@ -109,11 +109,9 @@ void add_whatif(CLI::App& app) {
         "Try the MIG layouts of these nodes, a set of them, and list what runs with each, best first: GPUs of NVIDIA's "
         "own plugin, for the pods that ask for instances");
     command->add_flag("--all", chosen->question.lists_all, "All layouts that were tried")->needs(find_layout);
-    command
-        ->add_option("--find-nodes", asked.find_kind,
-                     "Find the smallest number of nodes like KIND, as of --add-nodes, with which this policy's pass "
-                     "places every pod that such nodes can help")
-        ->type_name("KIND")
+    add_filled(*command, "--find-nodes", asked.find_kind, "KIND",
+               "Find the smallest number of nodes like KIND, as of --add-nodes, with which this policy's pass places "
+               "every pod that such nodes can help")
         ->excludes(find_layout);
     add_dialect_files(*command, chosen->question.dialects);
     command->add_flag("--json", chosen->json, "As JSON, with everything");

@@ -298,6 +298,10 @@ class WhatIf(CliTest):
         self.assertEqual(answer["layouts"], [{"node": "mig-2", "before": "28 x 1g.10gb", "cut_us": 18_000_000,
                                               "after": "4 x 3g.40gb, 4 x 2g.20gb, 8 x 1g.10gb"}])
         self.assertEqual([round(answer[when]["allocated_milli"], -2) for when in ("before", "after")], [20500, 24900])
+        for named, lost in (("a100-1/a100-1/gpu/0", 1), ("a100-1/0", 1), ("a100-*/0", 3), 
+                            ("nvidia.com/gpu.product", 36), ("!nvidia.com/mig.config/0", 4)):
+            after = self.ask("--policy", "best_fit", "--uncordon", "a100-3", "--fail", named, file=ATLAS)["after"]
+            self.assertEqual(36 - after["devices"] + after["devices_out_of_service"], lost, named)
         anew = self.ask("--policy", "best_fit", "--anew", file=ATLAS)
         self.assertEqual(5, len({pod["name"] for pod in anew["pods"] if pod["origin"] == "evicted" and pod["placed"][0]["node"] != pod["from"]}))
         text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--anew").stdout
@@ -321,6 +325,8 @@ class WhatIf(CliTest):
         for arguments, words in (
                 (["--set-mode", "mig-*=mig:nonsense"], "--set-mode: node mig-1: got 'nonsense', expected a layout of A100-80GB: all-disabled, all-1g.10gb"),
                 (["--set-mode", "t4-1=mig:all-1g.10gb"], "expected a GPU that the catalog has MIG profiles of"),
+                (["--find-nodes", ""], "--find-nodes"), (["--fail", "mig-*/9"], "got 'mig-1/9', expected a device of that node"),
+                (["--fail", "zone=nowhere/0"], "--fail zone=nowhere"),
                 (["--find-layout", "z*"], "--find-layout z*: no node"),
                 (["--find-layout", "t4-1"], "expected a GPU that the catalog has MIG profiles of"),
                 (["--find-layout", "mig-*", "--find-nodes", "a100-1"], "--find-layout")):

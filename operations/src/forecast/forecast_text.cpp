@@ -57,9 +57,11 @@ std::string growth_words(const usage_trend& trend) {
     return fmt::format("{} a week ({})", rate, show::several(span, is_short ? "day" : "week"));
 }
 
-/// "has been above that since 2026-03-05".
-std::string above_words(const full_date& when, const std::string& capacity) {
+/// "has been above that since 2026-03-05"; the line is not followed to before its first point.
+std::string above_words(const full_date& when, const usage_trend& trend, const std::string& capacity) {
     if (!when.about) return "is above " + capacity;
+    if (*when.about < trend.first)
+        return fmt::format("has been above {} since before {}", capacity, day_of(trend.first));
     return fmt::format("has been above {} since {}", capacity, day_of(*when.about));
 }
 
@@ -71,8 +73,9 @@ std::string first_line(const cluster_forecast& forecast) {
     case outlook::full:
         return fmt::format("Full already: all of the {} GPUs in service are used; growth {}.", capacity, growth);
     case outlook::passed:
-        return fmt::format("The trend {}, at {}; {} are free today.", above_words(when, capacity + " GPUs in service"),
-                           growth, tenths_of(forecast.parts[1]));
+        return fmt::format("The trend {}, at {}; {} are free today.",
+                           above_words(when, forecast.trend, capacity + " GPUs in service"), growth,
+                           tenths_of(forecast.parts[1]));
     case outlook::grows:
         return fmt::format("Full ({} GPUs in service) about {} ({} %: {}), at {}.", capacity, day_of(*when.about),
                            level_percent, interval_words(when), growth);
@@ -84,7 +87,7 @@ std::string first_line(const cluster_forecast& forecast) {
 }
 
 /// "With a100-3 back (36.0) about 2027-11-30 (11-10 to 12-23)."
-std::string line_with_back(const full_date& when) {
+std::string line_with_back(const full_date& when, const usage_trend& trend) {
     constexpr std::size_t pieces_max = 3; // of folded names
     const std::string start =
         fmt::format("With {} back ({})", printable(show::folded_names(when.nodes_back, pieces_max)),
@@ -92,7 +95,7 @@ std::string line_with_back(const full_date& when) {
     switch (when.state) {
     case outlook::full:
     case outlook::passed:
-        return fmt::format("{} the trend {}.", start, above_words(when, "that"));
+        return fmt::format("{} the trend {}.", start, above_words(when, trend, "that"));
     case outlook::grows:
         return fmt::format("{} about {} ({}).", start, day_of(*when.about), interval_words(when));
     case outlook::never:
@@ -157,7 +160,7 @@ std::string forecast_text(const cluster_forecast& forecast) {
     bool is_interval_printed = has_interval(forecast.in_service);
     std::string second;
     if (forecast.with_back) {
-        second = line_with_back(*forecast.with_back);
+        second = line_with_back(*forecast.with_back, forecast.trend);
         is_interval_printed = is_interval_printed || has_interval(*forecast.with_back);
     }
     if (is_interval_printed) second += (second.empty() ? "" : " ") + std::string{"The interval is the trend's alone."};

@@ -110,9 +110,10 @@ void add_kind(const answer& answered, std::string& text) {
     } else if (*found.nodes == 0) {
         add_line(text, fmt::format("nodes like {} help no pod that does not fit without them", kind.kind));
     } else {
-        const std::string how = found.is_proved() ? "proved"
-                                                  : fmt::format("heuristic: one pass of {}; fewer may do, at least {}",
-                                                                answered.policy, found.least);
+        const std::string at_least = found.least > 0 ? fmt::format(", at least {}", found.least) : "";
+        const std::string how =
+            found.is_proved() ? "proved"
+                              : fmt::format("heuristic: one pass of {}; fewer may do{}", answered.policy, at_least);
         const std::int64_t pods = count(found.helped);
         add_line(text, fmt::format("{} like {} {} enough for the {} that {} can help, {}; {} {} not ({})",
                                    nodes_words(*found.nodes), kind.kind, *found.nodes == 1 ? "is" : "are",

@@ -180,6 +180,9 @@ std::string node_name_of(const vgputraces::workload_node_kind& kind, const docum
 open_amounts most_of(const vgpualloc::cluster& nodes) {
     open_amounts result;
     for (const auto& node : nodes.nodes) {
+        const std::string* const strategy = node.host.label("nvidia.com/mig.strategy");
+        const bool is_cut_so = strategy != nullptr && (*strategy == "single" || *strategy == "mixed");
+        if (result.mig_strategy.empty() && is_cut_so) result.mig_strategy = *strategy;
         result.devices = std::max(result.devices, std::ssize(node.devices));
         result.cpu_milli = std::max(result.cpu_milli, node.cpu.count());
         result.memory_mib = std::max(result.memory_mib, vgpualloc::mib_down(node.memory));
@@ -196,14 +199,15 @@ document texts(const vgpualloc::kubernetes::text_map& entries) {
 }
 
 /// Cuts the nodes of a list of objects.
-expected<void> cut_nodes(document& list, const std::string& layout, const vgpualloc::dialect_set& dialects,
+expected<void> cut_nodes(document& list, const described_kind& kind, const vgpualloc::dialect_set& dialects,
                          const std::string& option) {
     auto objects = kube::read_manifests(vgpuformats::print_json(list), option);
     if (!objects) return unexpected(objects.error());
     for (std::size_t i = 0; i < objects->size(); ++i) {
         if (!(*objects)[i].node) continue;
         vgpualloc::kubernetes::node& node = *(*objects)[i].node;
-        if (auto done = nvidia::cut_node(node, layout, nvidia::options_of(dialects.config())); !done) {
+        if (!kind.mig_strategy.empty()) node.labels["nvidia.com/mig.strategy"] = kind.mig_strategy;
+        if (auto done = nvidia::cut_node(node, kind.layout, nvidia::options_of(dialects.config())); !done) {
             return unexpected(std::move(done).error().at(option));
         }
         document& item = list["items"].items[i];
@@ -223,7 +227,7 @@ expected<document> described_node(const described_kind& kind, const std::string&
         list["items"].push_back(std::move(object));
     }
     if (!kind.layout.empty()) {
-        if (auto done = cut_nodes(list, kind.layout, dialects, option); !done) return unexpected(done.error());
+        if (auto done = cut_nodes(list, kind, dialects, option); !done) return unexpected(done.error());
     }
     // What is wrong with the objects is wrong with the description; doubts that leave all devices there are for the
     // snapshot of the whole cluster to tell.
@@ -260,9 +264,11 @@ expected<described_kind> read_described_kind(const std::string& kind, const open
     for (const std::string_view key : {"count", "weight"}) {
         if (at.has(key)) at.fail_key(error_code::unsupported, key, "no number of nodes here");
     }
-    described_kind result{.nodes = vgputraces::read_workload_node_kind(at, catalog), .name = {}, .layout = {}};
+    described_kind result{
+        .nodes = vgputraces::read_workload_node_kind(at, catalog), .name = {}, .layout = {}, .mig_strategy = {}};
     if (failure) return unexpected(*std::move(failure));
     result.layout = *std::move(layout);
+    result.mig_strategy = open.mig_strategy;
     result.name = node_name_of(result.nodes, *description, result.layout);
     return result;
 }

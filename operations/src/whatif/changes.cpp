@@ -151,6 +151,7 @@ public:
     }
 
     expected<void> drain(const std::string& set) {
+        if (auto once = goes_once(set, "--drain"); !once) return once;
         const auto nodes = nodes_named(*state_, set, "--drain");
         if (!nodes) return unexpected(nodes.error());
         for (const node_index where : *nodes) {
@@ -160,9 +161,18 @@ public:
     }
 
     expected<void> fail(const failure& wanted) {
+        if (auto once = goes_once(wanted.node, "--fail"); !once) return once;
         const auto nodes = nodes_named(*state_, wanted.node, "--fail");
-        if (!nodes) return unexpected(nodes.error());
+        if (!nodes) {
+            // What was taken for a device may be the rest of a label's key.
+            const std::string key = wanted.node + "/" + wanted.device;
+            if (wanted.device.empty() || !kube::label_key_of(state_->nodes().nodes, key))
+                return unexpected(nodes.error());
+            return fail({.node = key});
+        }
         for (const node_index where : *nodes) {
+            const bool has_devices = !state_->devices[where.at()].empty();
+            if (!wanted.device.empty() && !has_devices && nodes->size() > 1) continue;
             auto done = wanted.device.empty() ? fail(where) : fail_device(where, wanted.device);
             if (!done) return done;
         }
@@ -347,12 +357,16 @@ private:
             .at("--set-mode");
     }
 
-    /// A node goes once.
-    expected<void> note(node_index where, const char* option) {
-        const std::string& name = state_->nodes().nodes[where.at()].name;
-        if (gone_.insert(name).second) return {};
+    [[nodiscard]] expected<void> goes_once(const std::string& name, const char* option) const {
+        if (!gone_.contains(name)) return {};
         return unexpected(
             bad_value(error_code::duplicate, "", name, "every node once in --drain and --fail").at(option));
+    }
+    expected<void> note(node_index where, const char* option) {
+        const std::string& name = state_->nodes().nodes[where.at()].name;
+        if (auto once = goes_once(name, option); !once) return once;
+        gone_.insert(name);
+        return {};
     }
 
     expected<void> fail_device(node_index where, const std::string& wanted) {

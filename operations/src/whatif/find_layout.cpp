@@ -72,11 +72,17 @@ public:
 
 private:
     expected<void> prepare(const std::string& set) {
-        const auto cluster = kube::make_snapshot(*objects_, *dialects_, asked_.stop);
+        auto cluster = kube::make_snapshot(*objects_, *dialects_, asked_.stop);
         if (!cluster) return unexpected(cluster.error());
         if (auto read = read_mix(*cluster); !read) return read;
         const auto members = nodes_named(*cluster, set, "--find-layout");
         if (!members) return unexpected(members.error());
+        // What the question does to nodes comes before their layouts.
+        const auto evicted = apply(
+            *cluster,
+            {.uncordoned = asked_.wanted.uncordoned, .drained = asked_.wanted.drained, .failed = asked_.wanted.failed},
+            *objects_);
+        if (!evicted) return unexpected(evicted.error());
         if (auto read = read_nodes(*cluster, *members); !read) return read;
         result_.possible = 1;
         for (const cuttable& node : nodes_) {
@@ -104,8 +110,8 @@ private:
         }
         for (const auto& [profile, count] : asked) result_.mix.push_back({.profile = profile, .instances = count});
         if (!result_.mix.empty()) return {};
-        return unexpected(bad_value(error_code::missing, "", "", "pods that ask for MIG instances (nvidia.com/mig-…)")
-                              .at("--find-layout"));
+        return unexpected(
+            bad_input(error_code::missing, "", "no pod asks for MIG instances (nvidia.com/mig-…)").at("--find-layout"));
     }
 
     expected<void> read_nodes(const kube::snapshot& cluster, const std::vector<node_index>& members) {
@@ -114,6 +120,7 @@ private:
         for (const node_index where : members) {
             const vgpualloc::node& described = cluster.nodes().nodes[where.at()];
             if (described.devices.empty() && members.size() > 1) continue;
+            if (!takes_pods(cluster, where)) continue;
             const auto object = std::ranges::find_if(
                 *objects_, [&](const kube::manifest& known) { return known.node && known.name == described.name; });
             VGA_ASSERT(object != objects_->end(), "the snapshot is of these objects");
@@ -122,8 +129,17 @@ private:
             const bool is_only_one = nodes_.empty() && where == members.back();
             if (has_no_mig && !is_only_one) continue;
             if (!gpus) return unexpected(at_find_layout(gpus.error()));
+            const std::string* const strategy = described.host.label("nvidia.com/mig.strategy");
+            if (strategy != nullptr && *strategy == "single") {
+                return unexpected(bad_value(error_code::unsupported, "nvidia.com/mig.strategy", *strategy,
+                                            "mixed: under single no pod says which instance it wants")
+                                      .at("--find-layout: node " + described.name));
+            }
             in_set.insert(where);
             nodes_.push_back(layouts_for(described, *gpus, cluster.devices[where.at()]));
+        }
+        if (nodes_.empty()) {
+            return unexpected(bad_input(error_code::missing, "", "no node of the set takes pods").at("--find-layout"));
         }
         for (std::size_t p = 0; p < cluster.bound.size(); ++p) {
             const kube::bound_pod& bound = cluster.bound[p];
@@ -131,13 +147,18 @@ private:
             if (in_set.contains(bound.node) && has_devices && instances_of(bound.pod.request).empty()) ++result_.others;
         }
         for (std::size_t n = 0; n < cluster.devices.size(); ++n) {
-            if (in_set.contains(node_index{n})) continue;
+            if (in_set.contains(node_index{n}) || !takes_pods(cluster, node_index{n})) continue;
             for (const kube::snapshot_device& device : cluster.devices[n]) {
                 if (device.registered.family != nvidia::mig_family) continue;
                 add_times(elsewhere_, instances_of_device(device), 1);
             }
         }
         return {};
+    }
+
+    [[nodiscard]] static bool takes_pods(const kube::snapshot& cluster, node_index where) {
+        const vgpualloc::host_facts& host = cluster.nodes().nodes[where.at()].host;
+        return cluster.book->is_present(where) && host.ready && !host.unschedulable;
     }
 
     static error at_find_layout(error problem) {
@@ -159,14 +180,12 @@ private:
         instance_counts of_now;
         for (const kube::snapshot_device& device : devices) add_times(of_now, instances_of_device(device), 1);
         now_.push_back(of_now);
-        const std::string* const strategy = described.host.label("nvidia.com/mig.strategy");
-        const bool is_single = strategy != nullptr && *strategy == "single";
         for (nvidia::layout& entry : nvidia::layouts_of(*gpus.model)) {
             const bool is_of_mix = std::ranges::all_of(entry.parts, [this](const nvidia::layout_part& part) {
                 return std::ranges::find(result_.mix, part.profile, &mix_part::profile) != result_.mix.end();
             });
-            const bool is_possible = !entry.parts.empty() && (!is_single || entry.parts.size() == 1);
-            if (is_of_mix && is_possible && entry.name != gpus.layout) result.layouts.push_back(std::move(entry));
+            if (is_of_mix && !entry.parts.empty() && entry.name != gpus.layout)
+                result.layouts.push_back(std::move(entry));
         }
         return result;
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 
 #include "vgpualloc/model/trial.hpp"
 
@@ -144,22 +145,32 @@ private:
         return outcome;
     }
 
-    /// Positions of the entries of which some pods found no place.
-    [[nodiscard]] std::vector<std::size_t> refused_of(const queue_outcome& outcome) const {
-        std::vector<std::size_t> refused;
+    /// By position, the pods of entries that find no place with so many nodes; each number is tried once.
+    [[nodiscard]] const std::map<std::size_t, std::int64_t>& refusals_with(std::int64_t nodes) {
+        const auto [known, is_new] = refusals_.try_emplace(nodes);
+        if (!is_new) return known->second;
+        const queue_outcome outcome = outcome_with(nodes);
         for (std::size_t i = 0; i < queue_->pods.size(); ++i) {
-            if (outcome.entries[i].refused > 0 && !queue_->pods[i].unreadable && !is_apart(i)) refused.push_back(i);
+            const std::int64_t refused = outcome.entries[i].refused;
+            if (refused > 0 && !queue_->pods[i].unreadable) known->second.emplace(i, refused);
+        }
+        return known->second;
+    }
+    /// Positions of the entries of which some pods find no place, but for those that are set apart.
+    [[nodiscard]] std::vector<std::size_t> refused_with(std::int64_t nodes) {
+        std::vector<std::size_t> refused;
+        for (const auto& [position, pods] : refusals_with(nodes)) {
+            if (!is_apart(position)) refused.push_back(position);
         }
         return refused;
     }
-    [[nodiscard]] std::vector<std::size_t> refused_with(std::int64_t nodes) { return refused_of(outcome_with(nodes)); }
 
     /// Also true once an end is wanted.
     bool all_fit(std::int64_t nodes) {
-        const queue_outcome outcome = outcome_with(nodes);
+        const auto& refusals = refusals_with(nodes);
         if (stop_.raised()) return true; // some pods were not tried
         std::int64_t refused = 0;
-        for (const std::size_t i : refused_of(outcome)) refused += outcome.entries[i].refused;
+        for (const auto& [position, pods] : refusals) refused += is_apart(position) ? 0 : pods;
         result_.tries.push_back({.nodes = nodes, .refused = refused});
         return refused == 0;
     }
@@ -203,6 +214,7 @@ private:
     const node_kind* kind_;
     pod_id first_id_;
     stop_signal stop_;
+    std::map<std::int64_t, std::map<std::size_t, std::int64_t>> refusals_; ///< by number of nodes
     nodes_found result_;
 };
 

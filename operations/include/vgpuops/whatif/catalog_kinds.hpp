@@ -20,19 +20,21 @@ namespace vgpuops::whatif {
 
 /// What a description may leave open.
 struct open_amounts {
-    std::int64_t devices = 1; ///< of a kind with a layout
+    std::int64_t devices = 1;   ///< of a kind with a layout
+    std::string mig_strategy{}; ///< of a kind with a layout (label nvidia.com/mig.strategy); empty: mixed
     std::int64_t cpu_milli = 0;
     std::int64_t memory_mib = 0;
     std::vector<std::string> dialects{}; ///< one of those possible that is among these, if there is one
 };
 
-/// The most devices, CPU and memory that a node has; no dialects.
+/// The most devices, CPU and memory that a node has, and the MIG strategy of the first one that has one; no dialects.
 [[nodiscard]] open_amounts most_of(const vgpualloc::cluster& nodes);
 
 struct described_kind {
     vgputraces::workload_node_kind nodes;
-    std::string name;   ///< as that of a node
-    std::string layout; ///< that its GPUs are cut by (dialect/nvidia_layouts.hpp); empty: none, or `nodes` has it
+    std::string name;         ///< as that of a node
+    std::string layout;       ///< that its GPUs are cut by (dialect/nvidia_layouts.hpp); empty: none, or `nodes` has it
+    std::string mig_strategy; ///< of these GPUs
 };
 
 /// A kind: "MODEL:MODE:DEVICES", "MODEL:MODE:DEVICES:CPU_MILLI:MEMORY_MIB", "MODEL:mig:LAYOUT" with or without these

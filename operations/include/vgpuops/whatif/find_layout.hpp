@@ -29,7 +29,8 @@ struct layout_row {
     /// Of all GPUs one after the other; none where a GPU is whole before or after, as nothing tells how long that
     /// takes.
     std::optional<vgpualloc::ticks> cut_time = vgpualloc::ticks{};
-    std::vector<std::int64_t> spare{}; ///< instances that nobody has then, by position in layouts_found::mix
+    std::vector<std::int64_t>
+        spare{}; ///< instances that nobody has then on nodes that take pods, by position in layouts_found::mix
     bool is_now = false;
 };
 
@@ -50,10 +51,12 @@ inline constexpr std::int64_t ways_counted_max = 1'000'000'000;
 
 /// Tries the layouts that have profiles of the mix only, and those that the nodes have now, on every node of the set.
 /// The mix are the pods that ask for MIG instances: those that run, those that wait and those that the question adds;
-/// and pods that have other devices of the set's nodes. Of a set, nodes whose GPUs have no MIG are left out.
-/// Where there are more than ways_tried_max ways, nodes change one after the other, each to its best layout, until none
-/// gets better. Changes of the question come first. Errors: those of answer_of() and of dialects::nvidia::gpus_of(), at
-/// --find-layout; missing where no pod asks for instances; stopped.
+/// and pods that have other devices of the set's nodes. Nodes that take no pods are left out, and of a set those whose
+/// GPUs have no MIG. Where there are more than ways_tried_max ways, nodes change one after the other, each to its best
+/// layout, until none gets better. Changes of the question come first. Errors: those of answer_of() and of
+/// dialects::nvidia::gpus_of(), at
+/// --find-layout; missing where no pod asks for instances or no node takes pods; unsupported for nodes of MIG strategy
+/// single; stopped.
 [[nodiscard]] expected<layouts_found> find_layouts(const std::vector<kube::manifest>& objects,
                                                    const vgpualloc::dialect_set& dialects, const question& asked,
                                                    const std::string& set);

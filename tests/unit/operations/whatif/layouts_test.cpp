@@ -62,6 +62,10 @@ TEST(whatif_sets, nodes_are_named_by_sets) {
     EXPECT_EQ(refusal_of(nodes, {.drained = {"c-*"}}), "--drain c-*: no node; nodes are a-1, a-2, b-1");
     EXPECT_EQ(refusal_of(nodes, {.drained = {"a-*", "a-1"}}),
               "--drain: got 'a-1', expected every node once in --drain and --fail");
+    EXPECT_EQ(refusal_of(nodes, {.failed = {{.node = "a-*"}, {.node = "a-1"}}}),
+              "--fail: got 'a-1', expected every node once in --drain and --fail");
+    EXPECT_EQ(answered(nodes, {.failed = {{.node = "kubernetes.io", .device = "hostname"}}}).after.nodes, 0)
+        << "the key of a label is no node and device";
     EXPECT_EQ(refusal_of(nodes, {.uncordoned = {"a-*"}}), "--uncordon: got 'a-*', expected a node that is cordoned");
 }
 
@@ -111,6 +115,28 @@ TEST(whatif_layouts, kinds_with_a_layout_are_added) {
               10);
     EXPECT_THAT(refusal_of(card_node("a", 1), {.added_nodes = {{.kind = "A100-80GB:mig:all-balanced", .nodes = 1}}}),
                 HasSubstr("only GPUs of NVIDIA's own plugin have layouts"));
+}
+
+TEST(whatif_layouts, kinds_with_a_layout_have_the_strategy_of_the_cluster) {
+    const std::string text =
+        "---\nkind: Node\nmetadata: {name: s, labels: {nvidia.com/gpu.product: "
+        "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb, nvidia.com/mig.strategy: single, nvidia.com/gpu.count: "
+        "'7'}}\nstatus: {allocatable: {cpu: '64', memory: 256Gi, pods: '110', nvidia.com/gpu: '7'}}\n"
+        "---\nkind: Pod\nmetadata: {name: w, namespace: d}\nspec: {containers: [{name: c, resources: "
+        "{limits: {nvidia.com/gpu: '1'}}}]}\n";
+    std::string waiting = text;
+    for (int i = 0; i < 8; ++i) {
+        waiting += "---\nkind: Pod\nmetadata: {name: w" + std::to_string(i) +
+                   ", namespace: d}\nspec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: '1'}}}]}\n";
+    }
+    const auto result = answered(waiting, {.added_nodes = {{.kind = "A100-80GB:mig:all-1g.10gb:1", .nodes = 1}}});
+    EXPECT_EQ(result.placed, 9);
+    EXPECT_THAT(refusal_of(text, {.added_nodes = {{.kind = "A100-80GB:mig:all-balanced:1", .nodes = 1}}}),
+                HasSubstr("the node's MIG strategy is single"));
+    const auto found =
+        whatif::find_layouts(objects(text + instance_pod("x", "1g.10gb", "")), {}, {.policy = "best_fit"}, "s");
+    ASSERT_FALSE(found.has_value());
+    EXPECT_THAT(found.error().message(), HasSubstr("--find-layout: node s: nvidia.com/mig.strategy: got 'single'"));
 }
 
 TEST(whatif_layouts, bad_layouts_are_refused) {
@@ -201,11 +227,33 @@ TEST(whatif_find_layout, of_many_nodes_a_row_names_those_that_change) {
                        HasSubstr("\nCUT                 RUN  WAIT"), HasSubstr("\nall-3g.40gb m[4-5] ")));
 }
 
+TEST(whatif_find_layout, nodes_that_take_no_pods_are_left_out_and_have_nothing_to_spare) {
+    const std::string text = mig_node("m1", 2, balanced, balanced_instances) +
+                             mig_node("m2", 2, balanced, balanced_instances) + instance_pod("w", "3g.40gb", "");
+    for (const bool is_drained : {true, false}) {
+        whatif::question asked{.policy = "best_fit"};
+        if (is_drained) {
+            asked.wanted.drained = {"m1"};
+        } else {
+            asked.wanted.failed = {{.node = "m1"}};
+        }
+        const auto found = whatif::find_layouts(objects(text), {}, asked, is_drained ? "m*" : "m2");
+        ASSERT_TRUE(found.has_value()) << found.error().message();
+        EXPECT_THAT(found->nodes, ElementsAre("m2"));
+        const auto& now = *std::ranges::find_if(found->rows, &whatif::layout_row::is_now);
+        EXPECT_THAT(now.spare, ElementsAre(1)) << "of two 3g.40gb that m2 has";
+    }
+    whatif::question asked{.policy = "best_fit"};
+    asked.wanted.drained = {"m*"};
+    EXPECT_EQ(whatif::find_layouts(objects(text), {}, asked, "m*").error().message(),
+              "--find-layout: no node of the set takes pods");
+}
+
 TEST(whatif_find_layout, without_pods_of_instances_there_is_nothing_to_find) {
     const auto found = whatif::find_layouts(objects(mig_node("m1", 2, balanced, balanced_instances)), {},
                                             {.policy = "best_fit"}, "m1");
     ASSERT_FALSE(found.has_value());
-    EXPECT_EQ(found.error().message(), "--find-layout: pods that ask for MIG instances (nvidia.com/mig-…)");
+    EXPECT_EQ(found.error().message(), "--find-layout: no pod asks for MIG instances (nvidia.com/mig-…)");
 }
 
 } // namespace whatif_layouts_test
