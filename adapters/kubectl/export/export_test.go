@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
 
 	"vgpualloc.example/adapters/kubectl/apitest"
 )
@@ -148,5 +151,35 @@ func TestEveryVerbButGetIsRefusedBeforeItIsSent(t *testing.T) {
 	}
 	if err := client.Get().AbsPath("/api/v1/nodes").Do(context.Background()).Error(); err != nil || len(server.Requests()) != 1 {
 		t.Errorf("GET: %v", err)
+	}
+}
+
+func TestRoleAllowsWhatIsReadAndNoMore(t *testing.T) {
+	text, err := os.ReadFile("../rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var allowed, expected []string
+	for _, document := range strings.Split(string(text), "\n---\n") {
+		var role rbacv1.Role // whose rules a ClusterRole has too
+		if err := yaml.UnmarshalStrict([]byte(document), &role); err != nil || role.Name != "vgpu-view" {
+			t.Fatal(role.Name, err)
+		}
+		for _, rule := range role.Rules {
+			if !slices.Equal(rule.Verbs, []string{"get", "list"}) || len(rule.APIGroups) != 1 || len(rule.ResourceNames) != 0 {
+				t.Errorf("%v, expected get and list of one group", rule)
+			}
+			for _, resource := range rule.Resources {
+				allowed = append(allowed, kind{group: rule.APIGroups[0], resource: resource, namespace: role.Namespace}.name())
+			}
+		}
+	}
+	for _, resource := range append(slices.Clone(kinds), chipKinds[0]) {
+		expected = append(expected, resource.name())
+	}
+	slices.Sort(allowed)
+	slices.Sort(expected)
+	if !slices.Equal(allowed, expected) {
+		t.Errorf("the role allows %q, read is %q", allowed, expected)
 	}
 }
