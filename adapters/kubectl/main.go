@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,6 +20,9 @@ import (
 
 // clusterName is what messages, and commands that an answer prints, call the cluster.
 const clusterName = "cluster.json"
+
+// largeText is a size in bytes of which two copies are felt.
+const largeText = 32 << 20
 
 func main() {
 	signal.Ignore(syscall.SIGPIPE) // a reader that closes the pipe is an error of the write, and none of ours
@@ -61,6 +65,9 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, complaints 
 		_, _ = fmt.Fprintln(complaints, "kubectl-vgpu: not looked at, as you may not list them:", strings.Join(cluster.Unlisted, ", "))
 	}
 	question.Texts = append(question.Texts, ask.Text{Name: clusterName, Data: cluster.Text})
+	if len(cluster.Text) > largeText {
+		debug.FreeOSMemory() // for the library
+	}
 	reply, err := ask.Ask(question)
 	if err != nil {
 		return fail(1, err)

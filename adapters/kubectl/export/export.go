@@ -41,27 +41,23 @@ func Read(ctx context.Context, client rest.Interface, namespace string) (Cluster
 		return Cluster{}, described(err)
 	}
 	reader := reader{client: client}
-	reader.text.WriteString("{\n    \"apiVersion\": \"v1\",\n    \"items\": [")
 	if err := reader.listAll(ctx, listed, namespace); err != nil {
 		return Cluster{}, err
 	}
-	if bytes.Contains(reader.text.Bytes(), []byte(chipResources)) {
+	if reader.hasChips {
 		if err := reader.listAll(ctx, chipKinds, namespace); err != nil {
 			return Cluster{}, err
 		}
 	}
-	if reader.items > 0 {
-		reader.text.WriteString("\n    ")
-	}
-	reader.text.WriteString("],\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }\n}\n")
-	return Cluster{Text: reader.text.Bytes(), Unlisted: reader.unlisted}, nil
+	return Cluster{Text: listText(reader.items, reader.isLarge()), Unlisted: reader.unlisted}, nil
 }
 
-// reader writes the items of a list.
+// reader gathers objects.
 type reader struct {
 	client   rest.Interface
-	text     bytes.Buffer
-	items    int
+	items    [][]byte // without spaces
+	size     int      // of the items, in bytes
+	hasChips bool     // some node offers chips of MindCluster
 	unlisted []string
 }
 
@@ -82,13 +78,12 @@ func (r *reader) listAll(ctx context.Context, wanted []kind, namespace string) e
 	return nil
 }
 
-// list writes all objects of a kind. Where a list changed too much between two pages, it is read again as a whole.
+// list reads all objects of a kind. Where a list changed too much between two pages, it is read again as a whole.
 func (r *reader) list(ctx context.Context, resource kind) error {
-	start, items := r.text.Len(), r.items
+	before, size := len(r.items), r.size
 	err := r.pages(ctx, resource, pageSize)
 	if apierrors.IsResourceExpired(err) {
-		r.text.Truncate(start)
-		r.items = items
+		r.items, r.size = r.items[:before], size
 		err = r.pages(ctx, resource, 0)
 	}
 	return err
@@ -102,7 +97,7 @@ func (r *reader) pages(ctx context.Context, resource kind, size int) error {
 			return err
 		}
 		for _, object := range page.Items {
-			if err := r.write(object, page.APIVersion, strings.TrimSuffix(page.Kind, "List")); err != nil {
+			if err := r.add(object, page.APIVersion, strings.TrimSuffix(page.Kind, "List")); err != nil {
 				return err
 			}
 		}
@@ -144,8 +139,8 @@ func body(answer rest.Result) ([]byte, error) {
 	return answer.Raw()
 }
 
-// write adds an object as kubectl prints it: with its kind, keys in order, and nothing of who manages which field.
-func (r *reader) write(text []byte, apiVersion, kind string) error {
+// add takes an object as kubectl prints it: with its kind, keys in order, and nothing of who manages which field.
+func (r *reader) add(text []byte, apiVersion, kind string) error {
 	var object map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -156,16 +151,16 @@ func (r *reader) write(text []byte, apiVersion, kind string) error {
 	if metadata, isMap := object["metadata"].(map[string]any); isMap {
 		delete(metadata, "managedFields")
 	}
-	lines, err := json.MarshalIndent(object, "        ", "    ")
+	if r.isLarge() {
+		leaveOutUnread(object)
+	}
+	item, err := json.Marshal(object)
 	if err != nil {
 		return err
 	}
-	if r.items > 0 {
-		r.text.WriteByte(',')
-	}
-	r.items++
-	r.text.WriteString("\n        ")
-	r.text.Write(lines)
+	r.hasChips = r.hasChips || kind == "Node" && bytes.Contains(item, []byte(chipResources))
+	r.items = append(r.items, item)
+	r.size += len(item)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -52,6 +53,34 @@ func TestTextIsKubectlsInPagesOfEverySize(t *testing.T) {
 				t.Errorf("%d requests, expected at least %d pages", len(server.Requests()), pods)
 			}
 		}
+	}
+}
+
+func TestLargeClustersAreALineForEachObjectWithoutWhatIsNotRead(t *testing.T) {
+	defer func(size int) { largeSize = size }(largeSize)
+	largeSize = 0
+	items := apitest.Items(t, "scenarios/clusters/atlas.json")
+	for _, object := range items {
+		object["status"].(apitest.Object)["images"] = []any{"not read"}
+	}
+	node := items[1]["status"].(apitest.Object)
+	node["conditions"].([]any)[0].(apitest.Object)["message"] = "not read"
+	server := apitest.Serve(t, items)
+	cluster, err := read(t, server)
+	lines := strings.Count(string(cluster.Text), "\n")
+	if err != nil || lines != len(items)+9 {
+		t.Fatalf("%v, %d lines, expected %d", err, lines, len(items)+9)
+	}
+	if strings.Count(string(cluster.Text), "not read") != 1 { // of the first object, after which the cluster is large
+		t.Errorf("%.2000s", cluster.Text)
+	}
+	delete(node["conditions"].([]any)[0].(apitest.Object), "message")
+	for _, object := range items[1:] {
+		delete(object["status"].(apitest.Object), "images")
+	}
+	var compact, expected bytes.Buffer
+	if json.Compact(&compact, cluster.Text) != nil || json.Compact(&expected, apitest.Exported(t, items)) != nil || compact.String() != expected.String() {
+		t.Errorf("%.2000s\nexpected\n%.2000s", compact.String(), expected.String())
 	}
 }
 
