@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs Go for the adapters (adapters/), which link the library of a build of this checkout.
 # Usage: scripts/adapters.sh BUILD COMMAND…      BUILD: a build folder; COMMAND: arguments of go, run in adapters/
-#                                                (test -C scheduler ./plugin: in a module below)
+#                                                (test -C scheduler ./plugin: in a module below; kubectl links the facade)
 #        scripts/adapters.sh BUILD check MODULE  formatted, vetted, generated files up to date
 #        scripts/adapters.sh BUILD tier2 -C MODULE PACKAGE [flags of its tests]
 #                                                tests with tag tier2, to which our device plugin is given (root)
@@ -23,7 +23,14 @@ fi
 
 go_settings "$build"
 # `check` vets every module; go test would vet again, and with it all that the modules are made of.
-GOFLAGS+=" -vet=off -ldflags=$(library_link "$build")"
+link=$(library_link "$build")
+case " $* " in
+    *" kubectl "*) # it links more than the others, and is compared with vgpusim
+        link=$(facade_link "$build")
+        export VGPUALLOC_VGPUSIM=$build/bin/vgpusim
+        ;;
+esac
+GOFLAGS+=" -vet=off -ldflags=$link"
 
 cd "$root/adapters"
 if [ "$1" = check ]; then

@@ -5,7 +5,8 @@
 # Usage: scripts/e2e.sh [OPTIONS] SCENARIO [flags of the scenario: -pods 1000, -seed 7, …]
 #   SCENARIO         mixed, kill, throughput, soak, faults (-help after it lists its flags), or
 #                    "extender": kill and mixed with kube-scheduler and our extender, whatever --scheduler says;
-#                    "all": mixed and kill, as CI runs them; "rights": ours with the chart's rights only; "build": only builds;
+#                    "all": mixed and kill, as CI runs them; "rights": ours with the chart's rights only;
+#                    "kubectl": kubectl's plugin as a user who may only get and list; "build": only builds;
 #                    "node": pods of every way of sharing on a real node: kubelet, containerd, runc and our device plugin on the fake
 #                    NVML, in namespaces and control groups of their own (root, Debian's packages unpacked, a C compiler);
 #                    "node --churn": pods come and go on two such nodes while layouts change, GPUs fall ill and programs are killed;
@@ -43,14 +44,14 @@ while [ $# -gt 0 ]; do
         *) break ;;
     esac
 done
-[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, hami, all, rights or build"
+[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, hami, all, rights, kubectl or build"
 scenario=$1
 shift
 if [ "$scenario" = node ] && [ "${1:-}" = --churn ]; then
     scenario=churn
     shift
 fi
-case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | hami | all | rights | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
+case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | hami | all | rights | kubectl | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
 if [ "$scenario" = extender ] || [ "$scenario" = hami ]; then scheduler=extender; fi
 case $scheduler in ours | stock | extender) ;; *) wrong "--scheduler '$scheduler', expected ours, stock or extender" ;; esac
 if [ "$scenario" = faults ] && [ "$scheduler" = extender ]; then wrong "faults are those of Volcano's scheduler"; fi
@@ -125,6 +126,15 @@ stock_volcano() { "$go" build -ldflags "-s -w" -o "$work/bin/vc-scheduler" volca
 with_library() {
     "$go" build -C "$root/adapters/$2" -ldflags "-s -w $(library_link "$build")" -o "$work/bin/$1" .
 }
+
+if [ "$scenario" = kubectl ]; then
+    say "building kube-apiserver $kubernetes and kubectl-vgpu"
+    of_kubernetes kube-apiserver
+    "$go" build -C "$root/adapters/kubectl" -ldflags "-s -w $(facade_link "$build")" -o "$work/bin/kubectl-vgpu" .
+    if kubectl=$(command -v kubectl); then set -- --kubectl "$kubectl" "$@"; fi
+    exec python3 "$root/tests/e2e/kubectl.py" --etcd "$etcd" --kube-apiserver "$work/bin/kube-apiserver" \
+        --kubectl-vgpu "$work/bin/kubectl-vgpu" --vgpusim "$build/bin/vgpusim" "$@"
+fi
 
 say "building kube-apiserver $kubernetes, the scheduler ($scheduler) and the scenarios"
 of_kubernetes kube-apiserver

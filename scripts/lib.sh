@@ -121,13 +121,22 @@ go_settings() {
     export CGO_ENABLED=1 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath"
     export PKG_CONFIG_PATH=$1/lib # of vgpualloc-uninstalled.pc
     if [ $# -gt 1 ]; then PKG_CONFIG_PATH=$2; fi
-    CGO_CFLAGS="-O2 -DVGA_PACKAGE=0x$(pkg-config --static --cflags --libs vgpualloc | sha256sum | cut -c1-16)"
+    local packages=(vgpualloc)
+    if pkg-config --exists vgpufacade; then packages+=(vgpufacade); fi
+    CGO_CFLAGS="-O2 -DVGA_PACKAGE=0x$(pkg-config --static --cflags --libs "${packages[@]}" | sha256sum | cut -c1-16)"
     export CGO_CFLAGS
 }
 
 # library_link BUILD: flags of Go's linker that name the library of a build, as Go does not see when an archive changes.
 library_link() {
     echo "-X=vgpualloc.example/adapters/vga.library=$(cat "$1"/lib/*.a | sha256sum | cut -c1-16)"
+}
+
+# facade_link BUILD: the same for programs that link the facade, which is more archives than those in lib/.
+facade_link() {
+    local archives
+    read -ra archives <<<"$(PKG_CONFIG_PATH=$1/lib pkg-config --libs vgpufacade | tr ' ' '\n' | grep '\.a$' | tr '\n' ' ')"
+    echo "-X=vgpualloc.example/adapters/vga.library=$(cat "$1"/lib/*.a "${archives[@]}" | sha256sum | cut -c1-16)"
 }
 
 # ------------------------------------------------------------------------------------------- configure and build

@@ -1,5 +1,5 @@
 // Package vga is the allocation core in Go: the C interface of libvgpualloc (vgpualloc/c_api.h) with Go's types and
-// errors, and the only package of the adapters that calls C.
+// errors, and the only package of the adapters that calls C, but for kubectl's (kubectl/ask).
 //
 // What a call costs is copying its arguments and crossing into C, about a quarter of a microsecond; answers to questions
 // about all nodes are written into the caller's own slice. A Cluster may be used by any number of goroutines at once.

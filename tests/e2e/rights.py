@@ -37,9 +37,9 @@ class Server:
     """etcd and kube-apiserver in a folder of their own."""
 
     def __init__(self, root):
-        self.root, self.programs, self.port = root, [], free_port()
+        self.root, self.programs, self.port, self.token = root, [], free_port(), "admin"
 
-    def begin(self, etcd, apiserver):
+    def begin(self, etcd, apiserver, *arguments):
         store, peers = free_port(), free_port()
         (self.root / "tokens.csv").write_text(
             'admin,admin,admin,"system:masters"\n'
@@ -54,7 +54,8 @@ class Server:
                    "--service-cluster-ip-range=10.0.0.0/24", "--service-account-issuer=https://kubernetes.default.svc",
                    f"--service-account-key-file={self.root}/sa.key", f"--service-account-signing-key-file={self.root}/sa.key",
                    f"--token-auth-file={self.root}/tokens.csv", "--authorization-mode=RBAC",
-                   "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition", "--endpoint-reconciler-type=none")
+                   "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition", "--endpoint-reconciler-type=none",
+                   *arguments)
         self.until("the API server is ready", lambda: self.call("GET", "/readyz") == "ok", 90)
 
     def start(self, name, program, *arguments):
@@ -86,7 +87,7 @@ class Server:
     def call(self, verb, path, body=None, kind="application/json"):
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}", data, method=verb, headers={
-            "Authorization": "Bearer admin", "Content-Type": kind})
+            "Authorization": f"Bearer {self.token}", "Content-Type": kind})
         context = ssl._create_unverified_context()
         with urllib.request.urlopen(request, timeout=20, context=context) as answer:
             text = answer.read().decode()
