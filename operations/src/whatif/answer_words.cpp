@@ -90,10 +90,12 @@ void add_figures(const answer& answered, std::string& text) {
 void add_kind(const answer& answered, std::string& text) {
     const kind_answer& kind = *answered.kind;
     const auto names = [&](const std::vector<std::size_t>& positions) {
+        constexpr std::size_t names_shown = 10;
         std::string list;
-        for (const std::size_t i : positions) {
-            list += (list.empty() ? "" : ", ") + answered.pods[i].asked.pod.full_name();
+        for (std::size_t i = 0; i < std::min(positions.size(), names_shown); ++i) {
+            list += (list.empty() ? "" : ", ") + answered.pods[positions[i]].asked.pod.full_name();
         }
+        if (positions.size() > names_shown) list += fmt::format(" and {} more", positions.size() - names_shown);
         return list;
     };
     const auto count = [&](const std::vector<std::size_t>& positions) {
@@ -120,9 +122,13 @@ void add_kind(const answer& answered, std::string& text) {
                                    pods_words(pods), *found.nodes == 1 ? "it" : "they", names(found.helped),
                                    *found.nodes - 1, *found.nodes == 2 ? "is" : "are", how));
     }
-    for (std::size_t i = 0; i < kind.never.size(); ++i) {
+    constexpr std::size_t lines_shown = 10;
+    for (std::size_t i = 0; i < std::min(kind.never.size(), lines_shown); ++i) {
         add_line(text, fmt::format("  never, on this kind  {}: {}", answered.pods[found.never[i]].asked.pod.full_name(),
                                    kind.never[i]));
+    }
+    if (kind.never.size() > lines_shown) {
+        add_line(text, fmt::format("  and {} more never, on this kind (--json)", kind.never.size() - lines_shown));
     }
     if (!found.most.empty()) {
         add_line(text, fmt::format("  not with {} either   {}", found.nodes_max, names(found.most)));
