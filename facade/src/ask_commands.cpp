@@ -268,10 +268,10 @@ void whatif_into(reply_texts& reply, const named_options& options, const vgpufor
     chosen->asked.make_policies = make_policies;
     if (!chosen->layouts_of.empty()) {
         const bool lists_all = chosen->lists_all;
-        const auto found = find_layouts(*std::move(chosen), source, stop);
-        if (!found) return reply.fail(found.error());
-        reply.text = vgpuops::whatif::layouts_text(*found, lists_all);
-        reply.json = vgpuops::whatif::layouts_json(*found);
+        const auto layouts = find_layouts(*std::move(chosen), source, stop);
+        if (!layouts) return reply.fail(layouts.error());
+        reply.text = vgpuops::whatif::layouts_text(*layouts, lists_all);
+        reply.json = vgpuops::whatif::layouts_json(*layouts);
         return;
     }
     const auto answer = whatif(*std::move(chosen), source, stop);

@@ -44,9 +44,9 @@ answer_texts texts_of(const whatif_options& chosen) {
     const bool has_json = !chosen.out.empty() || chosen.json;
     answer_texts result;
     if (!chosen.question.layouts_of.empty()) {
-        const auto found = or_end(vgpufacade::find_layouts(chosen.question, files_here()));
-        if (has_text) result.text = vgpuops::whatif::layouts_text(found, chosen.question.lists_all);
-        if (has_json) result.json = vgpuops::whatif::layouts_json(found);
+        const auto layouts = or_end(vgpufacade::find_layouts(chosen.question, files_here()));
+        if (has_text) result.text = vgpuops::whatif::layouts_text(layouts, chosen.question.lists_all);
+        if (has_json) result.json = vgpuops::whatif::layouts_json(layouts);
         return result;
     }
     const auto answered = or_end(vgpufacade::whatif(chosen.question, files_here()));

@@ -193,8 +193,8 @@ class Show(CliTest):
 
     def test_a_model_without_a_price_is_an_error(self):
         prices = self.write("prices.json", json.dumps({"gpu_hour": {"A100-80GB": 2.1, "T44": 0.3}, "currency": "EUR"}))
-        said = 'gpu_hour: no price for T4 (4 GPUs); expected a number for "T4", 0 if it costs nothing; near: T44'
-        self.assertEqual(self.refusal("--prices", prices), f"{prices}: {said}")
+        message = 'gpu_hour: no price for T4 (4 GPUs); expected a number for "T4", 0 if it costs nothing; near: T44'
+        self.assertEqual(self.refusal("--prices", prices), f"{prices}: {message}")
         self.assertIn("EUR A DAY ", self.shown(CLUSTERS / "atlas.json", "--prices", prices, "-l", "a100-*"), "of what counts here")
         wrong = self.write("wrong.json", json.dumps({"gpu_hour": {"T4": "cheap"}, "currency": "EUR"}))
         self.assertIn("gpu_hour.T4: got ", self.refusal("--prices", wrong))

@@ -320,8 +320,8 @@ class WhatIf(CliTest):
             "all-balanced  all-balanced   18     0        7   18.0         5   6   3",
             "all-balanced  all-1g.10gb    17     1        0    0.0        25   2   0  now"])
         self.assertIn("all 16 were tried", text[-1])
-        found = json.loads(self.vgpusim("whatif", ATLAS, "--find-layout", "mig-*", "--json").stdout)
-        self.assertEqual((found["possible"], len(found["rows"]), found["is_exhaustive"]), (16, 16, True))
+        layouts = json.loads(self.vgpusim("whatif", ATLAS, "--find-layout", "mig-*", "--json").stdout)
+        self.assertEqual((layouts["possible"], len(layouts["rows"]), layouts["is_exhaustive"]), (16, 16, True))
         for arguments, words in (
                 (["--set-mode", "mig-*=mig:nonsense"], "--set-mode: node mig-1: got 'nonsense', expected a layout of A100-80GB: all-disabled, all-1g.10gb"),
                 (["--set-mode", "t4-1=mig:all-1g.10gb"], "expected a GPU that the catalog has MIG profiles of"),

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "../why/near_names.hpp"
+#include "near_names.hpp"
 #include "overview_tables.hpp"
 #include "vgpualloc/metrics/round_to_total.hpp"
 #include "vgpuformats/cursor.hpp"
@@ -64,7 +64,7 @@ std::vector<std::string> unused_names(std::span<const model_use> models, const p
 
 error no_price(const model_use& model, std::span<const model_use> models, const price_list& prices) {
     constexpr std::size_t names_max = 3;
-    const auto near = why::near_names(model.name, unused_names(models, prices), names_max);
+    const auto near = near_names(model.name, unused_names(models, prices), names_max);
     const std::string more = near.empty() ? std::string{} : "; near: " + vgpuformats::joined(near);
     return bad_input(error_code::unknown_name, "gpu_hour",
                      fmt::format("no price for {} ({})", model.name, several(model.gpus, "GPU")),

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "../show/overview_tables.hpp"
 #include "placement_words.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuops/show/names.hpp"
@@ -103,35 +104,35 @@ void add_kind(const answer& answered, std::string& text) {
         for (const std::size_t i : positions) pods += answered.pods[i].asked.count;
         return pods;
     };
-    const nodes_found& found = kind.found;
+    const nodes_found& search = kind.found;
     text += "\n";
-    if (!found.nodes) {
+    if (!search.nodes) {
         add_line(text, fmt::format("no number of nodes like {} that was tried is enough", kind.kind));
-    } else if (*found.nodes == 0 && found.never.empty() && found.most.empty()) {
+    } else if (*search.nodes == 0 && search.never.empty() && search.most.empty()) {
         add_line(text, fmt::format("no more nodes like {} are needed: all fit", kind.kind));
-    } else if (*found.nodes == 0) {
+    } else if (*search.nodes == 0) {
         add_line(text, fmt::format("nodes like {} help no pod that does not fit without them", kind.kind));
     } else {
-        const std::string at_least = found.least > 0 ? fmt::format(", at least {}", found.least) : "";
+        const std::string at_least = search.least > 0 ? fmt::format(", at least {}", search.least) : "";
         const std::string how =
-            found.is_proved() ? "proved"
-                              : fmt::format("heuristic: one pass of {}; fewer may do{}", answered.policy, at_least);
-        const std::int64_t pods = count(found.helped);
+            search.is_proved() ? "proved"
+                               : fmt::format("heuristic: one pass of {}; fewer may do{}", answered.policy, at_least);
+        const std::int64_t pods = count(search.helped);
         add_line(text, fmt::format("{} like {} {} enough for the {} that {} can help, {}; {} {} not ({})",
-                                   nodes_words(*found.nodes), kind.kind, *found.nodes == 1 ? "is" : "are",
-                                   pods_words(pods), *found.nodes == 1 ? "it" : "they", names(found.helped),
-                                   *found.nodes - 1, *found.nodes == 2 ? "is" : "are", how));
+                                   nodes_words(*search.nodes), kind.kind, *search.nodes == 1 ? "is" : "are",
+                                   pods_words(pods), *search.nodes == 1 ? "it" : "they", names(search.helped),
+                                   *search.nodes - 1, *search.nodes == 2 ? "is" : "are", how));
     }
     constexpr std::size_t lines_shown = 10;
     for (std::size_t i = 0; i < std::min(kind.never.size(), lines_shown); ++i) {
-        add_line(text, fmt::format("  never, on this kind  {}: {}", answered.pods[found.never[i]].asked.pod.full_name(),
-                                   kind.never[i]));
+        add_line(text, fmt::format("  never, on this kind  {}: {}",
+                                   answered.pods[search.never[i]].asked.pod.full_name(), kind.never[i]));
     }
     if (kind.never.size() > lines_shown) {
         add_line(text, fmt::format("  and {} more never, on this kind (--json)", kind.never.size() - lines_shown));
     }
-    if (!found.most.empty()) {
-        add_line(text, fmt::format("  not with {} either   {}", found.nodes_max, names(found.most)));
+    if (!search.most.empty()) {
+        add_line(text, fmt::format("  not with {} either   {}", search.nodes_max, names(search.most)));
     }
     for (const pod_answer& entry : answered.pods) {
         if (entry.asked.unreadable) {
@@ -224,9 +225,10 @@ void add_anew(const answer& answered, std::string& text) {
     add_line(text, fmt::format("Placed anew: {} more {}{}, {} would stand elsewhere{}, {} would lose their place{}.",
                                pods_words(std::ssize(started)), started.size() == 1 ? "runs" : "run", folded(started),
                                elsewhere.size(), folded(elsewhere), lost.size(), folded(lost)));
-    add_line(text, fmt::format("used {:.1f} -> {:.1f} of {} GPUs. Not a plan: see vgpusim plan.",
-                               static_cast<double>(answered.before.allocated_milli) / 1000.0,
-                               static_cast<double>(answered.after.allocated_milli) / 1000.0, answered.after.devices));
+    const auto tenths = [](std::int64_t milli) { return show::gpus(show::rounded(milli, show::tenth)); };
+    add_line(text, fmt::format("used {} -> {} of {} GPUs. Not a plan: see vgpusim plan.",
+                               tenths(answered.before.allocated_milli), tenths(answered.after.allocated_milli),
+                               answered.after.devices));
 }
 
 document figures_json(const cluster_figures& of) {

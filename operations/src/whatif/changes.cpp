@@ -64,6 +64,13 @@ expected<std::vector<node_index>> nodes_named(const kube::snapshot& state, const
     return unexpected(unknown(option, set, "a set that has nodes that are there"));
 }
 
+const kube::manifest& object_of(const std::vector<kube::manifest>& objects, const std::string& node_name) {
+    const auto object = std::ranges::find_if(
+        objects, [&](const kube::manifest& entry) { return entry.node && entry.name == node_name; });
+    VGA_ASSERT(object != objects.end(), "the node is of these objects");
+    return *object;
+}
+
 node_kind kind_of(const kube::snapshot& state, node_index where) {
     node_kind result{
         .described = state.nodes().nodes[where.at()], .devices = state.devices[where.at()], .extended = {}};
@@ -314,9 +321,6 @@ private:
     /// what the configuration has for it (geometries of MIG), and that a mode which a dialect has no word for is
     /// refused.
     expected<std::vector<kube::snapshot_device>> registered_in(node_index where, const mode_change& wanted) const {
-        const auto object = std::ranges::find_if(
-            *objects_, [&](const kube::manifest& entry) { return entry.node && entry.name == wanted.node; });
-        VGA_ASSERT(object != objects_->end(), "the snapshot is of these objects");
         std::vector<kube::snapshot_device> changed = state_->devices[where.at()];
         for (const auto& spoken : state_->dialects) {
             std::vector<kube::snapshot_device*> own;
@@ -329,7 +333,7 @@ private:
                 registered.back().healthy = true; // what is read as unhealthy could not be made
             }
             if (own.empty()) continue;
-            auto written = *object->node;
+            auto written = *object_of(*objects_, wanted.node).node;
             vgpualloc::kubernetes::text_map config_map;
             spoken->write_node(registered, written, config_map);
             const auto reading = spoken->read_node({.object = written, .config_map = &config_map});

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/dialect/nvidia_layouts.hpp"
 #include "vgpualloc/plan/mig_group_change.hpp"
 
@@ -44,20 +43,10 @@ struct node_parts {
     bool are_alike = true;
 };
 
-std::vector<nvidia::layout_part> parts_of(const vgpualloc::device_registration& device) {
-    std::vector<nvidia::layout_part> parts;
-    for (const vgpualloc::mig_group& group : device.geometry) {
-        for (const vgpualloc::mig_kind& kind : group.kinds) {
-            if (kind.count > 0) parts.push_back({.profile = kind.name, .instances = kind.count});
-        }
-    }
-    return parts;
-}
-
 node_parts parts_of(const std::vector<kube::snapshot_device>& devices) {
-    node_parts result{.of_first = parts_of(devices.front().registered)};
+    node_parts result{.of_first = nvidia::parts_of(devices.front().registered)};
     for (const kube::snapshot_device& device : devices) {
-        const auto parts = parts_of(device.registered);
+        const auto parts = nvidia::parts_of(device.registered);
         result.are_alike = result.are_alike && parts == result.of_first;
         for (const nvidia::layout_part& part : parts) {
             const auto known = std::ranges::find(result.of_node, part.profile, &nvidia::layout_part::profile);
@@ -138,12 +127,10 @@ private:
     }
 
     expected<void> cut(node_index where, mode_change entry) {
-        const auto object = std::ranges::find_if(
-            *objects_, [&](const kube::manifest& known) { return known.node && known.name == entry.node; });
-        VGA_ASSERT(object != objects_->end(), "the snapshot is of these objects");
-        const auto gpus = nvidia::gpus_of(*object->node, options_);
+        const kube::manifest& object = object_of(*objects_, entry.node);
+        const auto gpus = nvidia::gpus_of(*object.node, options_);
         if (!gpus) return unexpected(at_option(gpus.error()));
-        kube::manifest copy = *object;
+        kube::manifest copy = object;
         if (auto done = nvidia::cut_node(*copy.node, entry.layout, options_); !done) {
             return unexpected(at_option(done.error()));
         }

@@ -9,7 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/dialect/nvidia_layouts.hpp"
 #include "vgpuops/whatif/cut_nodes.hpp"
 
@@ -94,21 +93,21 @@ private:
 
     /// What runs and what waits; what the question adds is in the answers.
     expected<void> read_mix(const kube::snapshot& cluster) {
-        instance_counts asked;
+        instance_counts wanted;
         for (const kube::bound_pod& bound : cluster.bound) {
             const instance_counts counts = instances_of(bound.pod.request);
             if (counts.empty()) continue;
             ++bound_pods_;
             add_times(bound_instances_, counts, 1);
         }
-        add_times(asked, bound_instances_, 1);
-        for (const kube::snapshot_pod& waits : cluster.pending) add_times(asked, instances_of(waits.request), 1);
+        add_times(wanted, bound_instances_, 1);
+        for (const kube::snapshot_pod& waits : cluster.pending) add_times(wanted, instances_of(waits.request), 1);
         for (const kube::manifest& object : asked_.wanted.added_pods) {
             if (!object.pod) continue;
             const auto pod = kube::read_snapshot_pod(object, cluster.dialects);
-            if (pod) add_times(asked, instances_of(pod->request), object.one_per_node ? 1 : object.replicas);
+            if (pod) add_times(wanted, instances_of(pod->request), object.one_per_node ? 1 : object.replicas);
         }
-        for (const auto& [profile, count] : asked) result_.mix.push_back({.profile = profile, .instances = count});
+        for (const auto& [profile, count] : wanted) result_.mix.push_back({.profile = profile, .instances = count});
         if (!result_.mix.empty()) return {};
         return unexpected(
             bad_input(error_code::missing, "", "no pod asks for MIG instances (nvidia.com/mig-…)").at("--find-layout"));
@@ -168,9 +167,8 @@ private:
 
     static instance_counts instances_of_device(const kube::snapshot_device& device) {
         instance_counts counts;
-        for (const vgpualloc::mig_group& group : device.registered.geometry) {
-            for (const vgpualloc::mig_kind& kind : group.kinds) counts[kind.name] += kind.count;
-        }
+        for (const nvidia::layout_part& part : nvidia::parts_of(device.registered))
+            counts[part.profile] += part.instances;
         return counts;
     }
 

@@ -1,4 +1,4 @@
-// Layouts that were found, in words.
+// Layouts that were search, in words.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -17,19 +17,19 @@ namespace {
 
 constexpr std::size_t rows_shown = 10;
 
-const layout_row& row_of_now(const layouts_found& found) {
-    return *std::ranges::find_if(found.rows, &layout_row::is_now);
+const layout_row& row_of_now(const layouts_found& search) {
+    return *std::ranges::find_if(search.rows, &layout_row::is_now);
 }
 
 /// Of more nodes than this, a row names those that are cut otherwise than now, and not the layout of each.
 constexpr std::size_t columns_max = 4;
 
 /// "all-3g.40gb node-[1-3]; all-balanced node-7"; "-" for the nodes as they are now.
-std::string changes_words(const layouts_found& found, const layout_row& row, const layout_row& now) {
+std::string changes_words(const layouts_found& search, const layout_row& row, const layout_row& now) {
     constexpr std::size_t pieces_max = 3;
     std::map<std::string, std::vector<std::string>> nodes; // by layout
-    for (std::size_t i = 0; i < found.nodes.size(); ++i) {
-        if (row.layouts[i] != now.layouts[i]) nodes[row.layouts[i]].push_back(found.nodes[i]);
+    for (std::size_t i = 0; i < search.nodes.size(); ++i) {
+        if (row.layouts[i] != now.layouts[i]) nodes[row.layouts[i]].push_back(search.nodes[i]);
     }
     std::string words;
     for (auto& [layout, names] : nodes) {
@@ -40,68 +40,69 @@ std::string changes_words(const layouts_found& found, const layout_row& row, con
 }
 
 /// "Cut mig-2 all-balanced: 18 of 18 pods of the mix run (now 17), 7 restart."
-std::string verdict_words(const layouts_found& found) {
-    const layout_row& best = found.rows.front();
+std::string verdict_words(const layouts_found& search) {
+    const layout_row& best = search.rows.front();
     const std::int64_t pods = best.run + best.wait;
     if (best.is_now) {
         return fmt::format("Leave the nodes as they are: {} of {} pods of the mix run, and {} way runs more.", best.run,
-                           pods, found.is_exhaustive ? "no" : "no tried");
+                           pods, search.is_exhaustive ? "no" : "no tried");
     }
-    const layout_row& now = row_of_now(found);
+    const layout_row& now = row_of_now(search);
     std::string nodes;
-    for (std::size_t i = 0; found.nodes.size() <= columns_max && i < found.nodes.size(); ++i) {
+    for (std::size_t i = 0; search.nodes.size() <= columns_max && i < search.nodes.size(); ++i) {
         if (best.layouts[i] == now.layouts[i]) continue;
-        nodes += fmt::format("{}{} {}", nodes.empty() ? "" : ", ", found.nodes[i], best.layouts[i]);
+        nodes += fmt::format("{}{} {}", nodes.empty() ? "" : ", ", search.nodes[i], best.layouts[i]);
     }
-    if (nodes.empty()) nodes = changes_words(found, best, now);
-    return fmt::format("Cut {}: {} of {} pods of the mix run (now {}), {} restart.", nodes, best.run, pods, found.run,
+    if (nodes.empty()) nodes = changes_words(search, best, now);
+    return fmt::format("Cut {}: {} of {} pods of the mix run (now {}), {} restart.", nodes, best.run, pods, search.run,
                        best.restart);
 }
 
-std::string mix_words(const layouts_found& found) {
+std::string mix_words(const layouts_found& search) {
     std::string parts;
-    for (const mix_part& part : found.mix) {
+    for (const mix_part& part : search.mix) {
         parts += fmt::format("{}{} x {}", parts.empty() ? "" : ", ", part.instances, part.profile);
     }
-    if (found.others > 0) {
-        parts +=
-            fmt::format(", and {} {} of these nodes with whole GPUs", found.others, found.others == 1 ? "pod" : "pods");
+    if (search.others > 0) {
+        parts += fmt::format(", and {} {} of these nodes with whole GPUs", search.others,
+                             search.others == 1 ? "pod" : "pods");
     }
-    return fmt::format("mix: {} ({} {}, {} {})", parts, found.run, found.run == 1 ? "pod runs" : "pods run", found.wait,
-                       found.wait == 1 ? "waits" : "wait");
+    return fmt::format("mix: {} ({} {}, {} {})", parts, search.run, search.run == 1 ? "pod runs" : "pods run",
+                       search.wait, search.wait == 1 ? "waits" : "wait");
 }
 
 /// "1g.10gb" is "1g" where no other profile of the mix begins so.
-std::string short_profile(const layouts_found& found, const std::string& profile) {
+std::string short_profile(const layouts_found& search, const std::string& profile) {
     const std::string short_name = profile.substr(0, profile.find('.'));
     const auto has_it = [&](const mix_part& part) { return part.profile.starts_with(short_name + "."); };
-    return std::ranges::count_if(found.mix, has_it) == 1 ? short_name : profile;
+    return std::ranges::count_if(search.mix, has_it) == 1 ? short_name : profile;
 }
 
 } // namespace
 
-std::string layouts_text(const layouts_found& found, bool all) {
+std::string layouts_text(const layouts_found& search, bool all) {
     std::string text;
-    add_line(text, verdict_words(found));
-    add_line(text, mix_words(found));
+    add_line(text, verdict_words(search));
+    add_line(text, mix_words(search));
     std::vector<show::text_columns::column> columns;
-    const bool has_columns = found.nodes.size() <= columns_max;
+    const bool has_columns = search.nodes.size() <= columns_max;
     if (!has_columns) columns.push_back({.heading = "CUT"});
-    for (std::size_t i = 0; has_columns && i < found.nodes.size(); ++i) columns.push_back({.heading = found.nodes[i]});
+    for (std::size_t i = 0; has_columns && i < search.nodes.size(); ++i)
+        columns.push_back({.heading = search.nodes[i]});
     for (const char* const heading : {"RUN", "WAIT", "RESTART", "CUT S"}) {
         columns.push_back({.heading = heading, .is_number = true});
     }
-    for (std::size_t i = 0; i < found.mix.size(); ++i) {
+    for (std::size_t i = 0; i < search.mix.size(); ++i) {
         columns.push_back(
-            {.heading = (i == 0 ? "SPARE " : "") + short_profile(found, found.mix[i].profile), .is_number = true});
+            {.heading = (i == 0 ? "SPARE " : "") + short_profile(search, search.mix[i].profile), .is_number = true});
     }
     columns.push_back({});
     show::text_columns table{std::move(columns)};
-    const std::size_t shown = all ? found.rows.size() : std::min(found.rows.size(), rows_shown);
+    const std::size_t shown = all ? search.rows.size() : std::min(search.rows.size(), rows_shown);
     for (std::size_t r = 0; r < shown; ++r) {
-        const layout_row& row = found.rows[r];
+        const layout_row& row = search.rows[r];
         std::vector<std::string> cells = row.layouts;
-        if (!has_columns) cells = {changes_words(found, row, row_of_now(found))};
+        if (!has_columns) cells = {changes_words(search, row, row_of_now(search))};
         cells.push_back(std::to_string(row.run));
         cells.push_back(std::to_string(row.wait));
         cells.push_back(std::to_string(row.restart));
@@ -112,32 +113,32 @@ std::string layouts_text(const layouts_found& found, bool all) {
     }
     text += table.text();
     const std::string tried =
-        found.is_exhaustive
-            ? fmt::format("all {} were tried", found.possible)
-            : fmt::format("{} of {}{} were tried, node by node from those of now (heuristic)", found.rows.size(),
-                          found.possible, found.possible == ways_counted_max ? " or more" : "");
+        search.is_exhaustive
+            ? fmt::format("all {} were tried", search.possible)
+            : fmt::format("{} of {}{} were tried, node by node from those of now (heuristic)", search.rows.size(),
+                          search.possible, search.possible == ways_counted_max ? " or more" : "");
     const std::string rest =
-        shown < found.rows.size() ? fmt::format("and {} more (--all); ", found.rows.size() - shown) : "";
+        shown < search.rows.size() ? fmt::format("and {} more (--all); ", search.rows.size() - shown) : "";
     add_line(text, rest + tried + ". CUT S is transition's; draining and restarts come on top.");
     return text;
 }
 
-std::string layouts_json(const layouts_found& found) {
+std::string layouts_json(const layouts_found& search) {
     document result = document::map({{"schema", "vgpualloc.layouts/1"},
-                                     {"nodes", document::list_of(found.nodes)},
+                                     {"nodes", document::list_of(search.nodes)},
                                      {"mix", document::list()},
-                                     {"others", found.others},
-                                     {"run", found.run},
-                                     {"wait", found.wait},
-                                     {"possible", found.possible},
-                                     {"is_exhaustive", found.is_exhaustive},
+                                     {"others", search.others},
+                                     {"run", search.run},
+                                     {"wait", search.wait},
+                                     {"possible", search.possible},
+                                     {"is_exhaustive", search.is_exhaustive},
                                      {"rows", document::list()}});
-    for (const mix_part& part : found.mix) {
+    for (const mix_part& part : search.mix) {
         result["mix"].push_back(document::map({{"profile", part.profile}, {"instances", part.instances}}));
     }
-    for (const layout_row& row : found.rows) {
+    for (const layout_row& row : search.rows) {
         document spare = document::map({});
-        for (std::size_t i = 0; i < found.mix.size(); ++i) spare[found.mix[i].profile] = row.spare[i];
+        for (std::size_t i = 0; i < search.mix.size(); ++i) spare[search.mix[i].profile] = row.spare[i];
         result["rows"].push_back(document::map({{"layouts", document::list_of(row.layouts)},
                                                 {"run", row.run},
                                                 {"wait", row.wait},

@@ -110,14 +110,14 @@ private:
     /// How many nodes of the kind hold as much as the pods ask for that alone fit on none of the nodes there are: such
     /// pods go to new nodes in any order and under any policy.
     [[nodiscard]] std::int64_t least_nodes() {
-        amounts asked;
+        amounts wanted;
         for (const std::size_t i : result_.helped) {
             const queued_pods& entry = queue_->pods[i];
             const auto request = decider_->intern(entry.pod.request);
             if (entry.one_per_node || !request || decider_->decide(*request)) continue;
-            asked.add(entry.pod.request, entry.count);
+            wanted.add(entry.pod.request, entry.count);
         }
-        return asked.nodes_like(kind_->described, state_->nodes());
+        return wanted.nodes_like(kind_->described, state_->nodes());
     }
 
     [[nodiscard]] std::int64_t limit() const {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "../show/near_names.hpp"
 #include "because.hpp"
-#include "near_names.hpp"
 #include "try_changes.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
@@ -47,8 +47,8 @@ expected<pod_place> find_pod(const kube::snapshot& state, const std::string& nam
     }
     if (names.empty()) return unexpected(not_one_pod(name, "a pod of the cluster, which has none"));
     constexpr std::size_t names_shown = 3;
-    return unexpected(
-        not_one_pod(name, "a pod of the cluster; near: " + vgpuformats::joined(near_names(name, names, names_shown))));
+    return unexpected(not_one_pod(name, "a pod of the cluster; near: " +
+                                            vgpuformats::joined(show::near_names(name, names, names_shown))));
 }
 
 void add_object(const std::vector<kube::manifest>& objects, pod_answer& to) {

@@ -45,17 +45,6 @@ error at_node(error problem, const kubernetes::node& node) {
     return problem;
 }
 
-/// What the GPUs of a node are cut into, each by profile; empty: they are whole.
-std::vector<layout_part> parts_of(const device_registration& device) {
-    std::vector<layout_part> parts;
-    for (const mig_group& group : device.geometry) {
-        for (const mig_kind& kind : group.kinds) {
-            if (kind.count > 0) parts.push_back({.profile = kind.name, .instances = kind.count});
-        }
-    }
-    return parts;
-}
-
 bool has_same_parts(std::vector<layout_part> left, std::vector<layout_part> right) {
     std::ranges::sort(left, {}, &layout_part::profile);
     std::ranges::sort(right, {}, &layout_part::profile);
@@ -136,6 +125,16 @@ std::vector<layout> layouts_of(const mig_model& model) {
     }
     if (auto entry = balanced(model)) result.push_back(*std::move(entry));
     return result;
+}
+
+std::vector<layout_part> parts_of(const device_registration& device) {
+    std::vector<layout_part> parts;
+    for (const mig_group& group : device.geometry) {
+        for (const mig_kind& kind : group.kinds) {
+            if (kind.count > 0) parts.push_back({.profile = kind.name, .instances = kind.count});
+        }
+    }
+    return parts;
 }
 
 std::optional<mig_layout> places_of(const mig_model& model, const std::vector<layout_part>& parts) {

@@ -72,6 +72,9 @@ using named_kinds = std::map<std::string, node_kind>;
 [[nodiscard]] expected<std::vector<node_index>> nodes_named(const kube::snapshot& state, const std::string& set,
                                                             const std::string& option);
 
+/// The object of a node that a snapshot of `objects` has.
+[[nodiscard]] const kube::manifest& object_of(const std::vector<kube::manifest>& objects, const std::string& node_name);
+
 /// Changes modes, uncordons, drains and fails, and releases the pods that this evicts: those on the node, or with a
 /// part of the device that fails; for another mode, those with a part of any device of the node. Nodes with
 /// mode_change::cut_as become like that kind of `kinds`. Pods of a DaemonSet

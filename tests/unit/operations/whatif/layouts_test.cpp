@@ -133,10 +133,10 @@ TEST(whatif_layouts, kinds_with_a_layout_have_the_strategy_of_the_cluster) {
     EXPECT_EQ(result.placed, 9);
     EXPECT_THAT(refusal_of(text, {.added_nodes = {{.kind = "A100-80GB:mig:all-balanced:1", .nodes = 1}}}),
                 HasSubstr("the node's MIG strategy is single"));
-    const auto found =
+    const auto layouts =
         whatif::find_layouts(objects(text + instance_pod("x", "1g.10gb", "")), {}, {.policy = "best_fit"}, "s");
-    ASSERT_FALSE(found.has_value());
-    EXPECT_THAT(found.error().message(), HasSubstr("--find-layout: node s: nvidia.com/mig.strategy: got 'single'"));
+    ASSERT_FALSE(layouts.has_value());
+    EXPECT_THAT(layouts.error().message(), HasSubstr("--find-layout: node s: nvidia.com/mig.strategy: got 'single'"));
 }
 
 TEST(whatif_layouts, bad_layouts_are_refused) {
@@ -179,16 +179,16 @@ TEST(whatif_find_layout, rows_are_what_whatif_answers) {
     vgpualloc::rng random{26};
     for (int i = 0; i < clusters_to_draw(16); ++i) {
         const std::string text = random_instances(random);
-        const auto found = whatif::find_layouts(objects(text), {}, {.policy = "best_fit"}, "m*");
-        ASSERT_TRUE(found.has_value()) << found.error().message();
-        ASSERT_TRUE(found->is_exhaustive);
-        ASSERT_EQ(std::ssize(found->rows), found->possible);
+        const auto layouts = whatif::find_layouts(objects(text), {}, {.policy = "best_fit"}, "m*");
+        ASSERT_TRUE(layouts.has_value()) << layouts.error().message();
+        ASSERT_TRUE(layouts->is_exhaustive);
+        ASSERT_EQ(std::ssize(layouts->rows), layouts->possible);
         const std::int64_t bound = std::ssize(snapshot_of(text).bound);
-        for (const whatif::layout_row& row : found->rows) {
-            ASSERT_LE(row.run, found->rows.front().run);
+        for (const whatif::layout_row& row : layouts->rows) {
+            ASSERT_LE(row.run, layouts->rows.front().run);
             whatif::changes wanted;
-            for (std::size_t n = 0; n < found->nodes.size(); ++n) {
-                wanted.modes.push_back({.node = found->nodes[n], .mode = "mig", .layout = row.layouts[n]});
+            for (std::size_t n = 0; n < layouts->nodes.size(); ++n) {
+                wanted.modes.push_back({.node = layouts->nodes[n], .mode = "mig", .layout = row.layouts[n]});
             }
             const auto result = answered(text, std::move(wanted));
             const auto moved = std::ranges::count(result.pods, whatif::pod_origin::evicted,
@@ -207,22 +207,22 @@ TEST(whatif_find_layout, pods_on_whole_gpus_count_where_these_would_be_cut) {
                               "status: {allocatable: {cpu: '64', memory: 256Gi, pods: '110', nvidia.com/gpu: '1'}}\n"
                               "---\nkind: Pod\nmetadata: {name: r, namespace: d}\nspec: {nodeName: g, containers: "
                               "[{name: c, resources: {limits: {nvidia.com/gpu: '1'}}}]}\nstatus: {phase: Running}\n";
-    const auto found =
+    const auto layouts =
         whatif::find_layouts(objects(whole + instance_pod("w", "1g.10gb", "")), {}, {.policy = "best_fit"}, "g");
-    ASSERT_TRUE(found.has_value()) << found.error().message();
-    EXPECT_EQ(found->others, 1);
-    EXPECT_TRUE(found->rows.front().is_now) << "one pod runs in either way, and this one stops nobody";
-    EXPECT_EQ(found->rows.back().cut_time, std::nullopt);
-    EXPECT_THAT(whatif::layouts_text(*found, false), HasSubstr("Leave the nodes as they are: 1 of 2 pods"));
+    ASSERT_TRUE(layouts.has_value()) << layouts.error().message();
+    EXPECT_EQ(layouts->others, 1);
+    EXPECT_TRUE(layouts->rows.front().is_now) << "one pod runs in either way, and this one stops nobody";
+    EXPECT_EQ(layouts->rows.back().cut_time, std::nullopt);
+    EXPECT_THAT(whatif::layouts_text(*layouts, false), HasSubstr("Leave the nodes as they are: 1 of 2 pods"));
 }
 
 TEST(whatif_find_layout, of_many_nodes_a_row_names_those_that_change) {
     std::string text = instance_pod("w", "3g.40gb", "");
     for (int n = 1; n <= 5; ++n) text += mig_node("m" + std::to_string(n), 1, "all-1g.10gb", {{"1g.10gb", 7}});
-    const auto found = whatif::find_layouts(objects(text), {}, {.policy = "best_fit"}, "m*");
-    ASSERT_TRUE(found.has_value()) << found.error().message();
+    const auto layouts = whatif::find_layouts(objects(text), {}, {.policy = "best_fit"}, "m*");
+    ASSERT_TRUE(layouts.has_value()) << layouts.error().message();
     EXPECT_THAT(
-        whatif::layouts_text(*found, false),
+        whatif::layouts_text(*layouts, false),
         testing::AllOf(testing::StartsWith("Cut all-3g.40gb m5: 1 of 1 pods of the mix run (now 0), 0 restart.\n"),
                        HasSubstr("\nCUT                 RUN  WAIT"), HasSubstr("\nall-3g.40gb m[4-5] ")));
 }
@@ -231,29 +231,29 @@ TEST(whatif_find_layout, nodes_that_take_no_pods_are_left_out_and_have_nothing_t
     const std::string text = mig_node("m1", 2, balanced, balanced_instances) +
                              mig_node("m2", 2, balanced, balanced_instances) + instance_pod("w", "3g.40gb", "");
     for (const bool is_drained : {true, false}) {
-        whatif::question asked{.policy = "best_fit"};
+        whatif::question question{.policy = "best_fit"};
         if (is_drained) {
-            asked.wanted.drained = {"m1"};
+            question.wanted.drained = {"m1"};
         } else {
-            asked.wanted.failed = {{.node = "m1"}};
+            question.wanted.failed = {{.node = "m1"}};
         }
-        const auto found = whatif::find_layouts(objects(text), {}, asked, is_drained ? "m*" : "m2");
-        ASSERT_TRUE(found.has_value()) << found.error().message();
-        EXPECT_THAT(found->nodes, ElementsAre("m2"));
-        const auto& now = *std::ranges::find_if(found->rows, &whatif::layout_row::is_now);
+        const auto layouts = whatif::find_layouts(objects(text), {}, question, is_drained ? "m*" : "m2");
+        ASSERT_TRUE(layouts.has_value()) << layouts.error().message();
+        EXPECT_THAT(layouts->nodes, ElementsAre("m2"));
+        const auto& now = *std::ranges::find_if(layouts->rows, &whatif::layout_row::is_now);
         EXPECT_THAT(now.spare, ElementsAre(1)) << "of two 3g.40gb that m2 has";
     }
-    whatif::question asked{.policy = "best_fit"};
-    asked.wanted.drained = {"m*"};
-    EXPECT_EQ(whatif::find_layouts(objects(text), {}, asked, "m*").error().message(),
+    whatif::question question{.policy = "best_fit"};
+    question.wanted.drained = {"m*"};
+    EXPECT_EQ(whatif::find_layouts(objects(text), {}, question, "m*").error().message(),
               "--find-layout: no node of the set takes pods");
 }
 
 TEST(whatif_find_layout, without_pods_of_instances_there_is_nothing_to_find) {
-    const auto found = whatif::find_layouts(objects(mig_node("m1", 2, balanced, balanced_instances)), {},
-                                            {.policy = "best_fit"}, "m1");
-    ASSERT_FALSE(found.has_value());
-    EXPECT_EQ(found.error().message(), "--find-layout: no pod asks for MIG instances (nvidia.com/mig-…)");
+    const auto layouts = whatif::find_layouts(objects(mig_node("m1", 2, balanced, balanced_instances)), {},
+                                              {.policy = "best_fit"}, "m1");
+    ASSERT_FALSE(layouts.has_value());
+    EXPECT_EQ(layouts.error().message(), "--find-layout: no pod asks for MIG instances (nvidia.com/mig-…)");
 }
 
 } // namespace whatif_layouts_test

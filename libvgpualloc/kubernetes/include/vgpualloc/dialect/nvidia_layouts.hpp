@@ -39,6 +39,9 @@ struct layout {
 /// of the GPU operator. That file has no entries for GPUs that are newer than it; theirs follow the same rules.
 [[nodiscard]] std::vector<layout> layouts_of(const mig_model& model);
 
+/// What a device is cut into; none: it is whole.
+[[nodiscard]] std::vector<layout_part> parts_of(const device_registration& device);
+
 /// Where the instances of a layout are on a GPU, the largest placed first; none: the model has no room for them, or not
 /// such profiles.
 [[nodiscard]] std::optional<mig_layout> places_of(const mig_model& model, const std::vector<layout_part>& parts);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace vgpuops::why {
+namespace vgpuops::show {
 
 namespace {
 
@@ -43,4 +43,4 @@ std::vector<std::string> near_names(const std::string& wanted, const std::vector
     return result;
 }
 
-} // namespace vgpuops::why
+} // namespace vgpuops::show
