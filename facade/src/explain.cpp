@@ -63,15 +63,15 @@ struct pods_asked_for {
 };
 
 /// All pods and templates of a file. Error missing, with the kinds that it has, where there is none.
-expected<pods_asked_for> pods_of_file(const std::string& path, const vgpualloc::dialect_set& dialects,
-                                      input_reader& from) {
+expected<pods_asked_for> pods_of_file(const std::string& path, snapshot& state, input_reader& from) {
     const auto objects = load_objects({path}, from);
     if (!objects) return unexpected(objects.error());
+    state.expect_pods(*objects);
     pods_asked_for result;
     for (const kube::manifest& object : *objects) {
         if (!object.pod && !object.problems.empty()) result.errors.push_back(object.problems.front());
         if (!object.pod) continue;
-        auto pod = kube::read_snapshot_pod(object, dialects);
+        auto pod = kube::read_snapshot_pod(object, state);
         if (!pod) {
             result.errors.push_back(std::move(pod).error());
             continue;
@@ -86,11 +86,11 @@ expected<pods_asked_for> pods_of_file(const std::string& path, const vgpualloc::
     return unexpected(no_pods(*objects, path));
 }
 
-expected<pods_asked_for> find_pods(const snapshot& state, const explain_question& chosen, input_reader& from) {
+expected<pods_asked_for> find_pods(snapshot& state, const explain_question& chosen, input_reader& from) {
     const auto matches = pending_pods(state, chosen.pod, from.source());
     if (!matches) return unexpected(matches.error());
     if (!matches->empty()) return pods_asked_for{.pods = {{.pod = *matches->front(), .kind = "Pod"}}};
-    return pods_of_file(chosen.pod, state.dialects, from);
+    return pods_of_file(chosen.pod, state, from);
 }
 
 expected<void> check_node(const snapshot& state, const std::string& name) {

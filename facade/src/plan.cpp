@@ -75,10 +75,10 @@ expected<kube::snapshot_pod> pending_pod(const kube::snapshot& state, const std:
 }
 
 /// The only pod, or template of pods, of a file.
-expected<kube::snapshot_pod> pod_of_file(const std::string& path, const vgpualloc::dialect_set& dialects,
-                                         input_reader& from) {
+expected<kube::snapshot_pod> pod_of_file(const std::string& path, kube::snapshot& state, input_reader& from) {
     const auto objects = load_objects({path}, from);
     if (!objects) return unexpected(objects.error());
+    state.expect_pods(*objects);
     std::vector<const kube::manifest*> with_pods;
     for (const kube::manifest& object : *objects) {
         if (!object.problems.empty()) return unexpected(object.problems.front());
@@ -88,7 +88,7 @@ expected<kube::snapshot_pod> pod_of_file(const std::string& path, const vgpuallo
         return unexpected(bad(error_code::malformed, "--add-pod", path,
                               "one object that is or makes a pod; the file has " + std::to_string(with_pods.size())));
     }
-    return kube::read_snapshot_pod(*with_pods.front(), dialects);
+    return kube::read_snapshot_pod(*with_pods.front(), state);
 }
 
 } // namespace
@@ -106,7 +106,7 @@ expected<vgpuops::whatif::moves_answer> plan_moves(plan_question chosen, const v
     if (!state) return unexpected(state.error());
     expected<kube::snapshot_pod> pod{kube::snapshot_pod{}};
     if (!chosen.pod.empty()) pod = pending_pod(*state, chosen.pod);
-    if (!chosen.added_pod.empty()) pod = pod_of_file(chosen.added_pod, state->dialects, from);
+    if (!chosen.added_pod.empty()) pod = pod_of_file(chosen.added_pod, *state, from);
     if (!pod) return unexpected(pod.error());
 
     std::unique_ptr<plan::lp_solver> solver; // a build without one has the bound by amounts

@@ -78,7 +78,7 @@ void add_held_jobs(const kube::snapshot& state, const std::vector<kube::manifest
     for (const kube::manifest* const job : jobs) {
         const std::string ns = kube::namespace_of(*job);
         if (have_pods.contains({ns, job->name})) continue;
-        const auto pod = kube::read_snapshot_pod(*job, state.dialects);
+        const auto pod = kube::read_snapshot_pod(*job, state);
         if (!pod || !asks_for_devices(*pod)) continue;
         const auto devices = resources_of(state, pod->object);
         for (const kube::manifest* const quota : quotas) {

@@ -154,6 +154,13 @@ std::vector<std::string> shape_rules(const vgpualloc::pod_request& request) {
             words.push_back(tolerated.any_value ? tolerated.key : tolerated.key + "=" + tolerated.value);
         }
     }
+    if (request.peers.empty()) return words;
+    const auto has = [&](vgpualloc::peer_rule_kind kind) {
+        return std::ranges::any_of(request.peers->rules, [&](const auto& rule) { return rule.kind == kind; });
+    };
+    if (has(vgpualloc::peer_rule_kind::spread)) words.emplace_back("topology spread");
+    if (has(vgpualloc::peer_rule_kind::together)) words.emplace_back("pod affinity");
+    if (has(vgpualloc::peer_rule_kind::apart)) words.emplace_back("pod anti-affinity");
     return words;
 }
 

@@ -150,10 +150,13 @@ rooms rooms_of_waiting(kube::snapshot& state, const selection& chosen, const sto
     stop_signal end = stop;
     for (auto& [request, available] : result) {
         if (end.poll()) return result;
+        const headroom::filling filled = spare.filled_with(request, splitter, stop);
         available = {.fits_alone = alone[position++],
-                     .more = spare.more_of(request, stop),
+                     .more = filled.more,
+                     .more_alone = filled.more_alone,
                      .asked_milli = asked_by(state, request),
-                     .idle = splitter.of(request)};
+                     .idle = filled.idle,
+                     .kept_idle = filled.kept_idle};
     }
     return result;
 }
@@ -182,14 +185,20 @@ wrong_kinds mean_of(const std::vector<shape_row>& rows, std::int64_t wrong_milli
 void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& known, const first_verdicts& verdicts,
                 overview& to, const stop_signal& stop) {
     constexpr auto wrong_kind = static_cast<std::size_t>(vgpualloc::idle_cause::wrong_kind);
+    constexpr auto of_use = static_cast<std::size_t>(vgpualloc::idle_cause::of_use);
     headroom spare{state};
     const vgpualloc::idle_splitter splitter{*state.book};
     std::vector<vgpualloc::counted_request> counted;
+    std::int64_t kept_idle = 0; // added up over pods
     stop_signal end = stop;
     for (const auto& [request, pods] : pods_of(state, chosen)) {
         if (end.poll()) return;
         const auto available = known.find(*request);
-        const bool is_known = available != known.end();
+        const headroom::filling filled =
+            available == known.end() ? spare.filled_with(*request, splitter, stop)
+                                     : headroom::filling{.more = available->second.more,
+                                                         .idle = available->second.idle,
+                                                         .kept_idle = available->second.kept_idle};
         shape_row row{.name = shape_name(*pods.first),
                       .asks = resources_of(state, pods.first->object),
                       .cpu_milli = request->cpu.count(),
@@ -197,9 +206,11 @@ void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& kno
                       .rules = shape_rules(*request),
                       .run = pods.run,
                       .wait = pods.wait,
-                      .more = is_known ? available->second.more : spare.more_of(*request, stop),
-                      .idle = is_known ? available->second.idle : splitter.of(*request)};
-        row.wrong = split_wrong_kind(state, *request, row.idle[wrong_kind]);
+                      .more = filled.more,
+                      .idle = filled.idle};
+        row.wrong = split_wrong_kind(state, *request, row.idle[wrong_kind] - filled.kept_idle);
+        row.wrong.rules += filled.kept_idle;
+        kept_idle += filled.kept_idle * (pods.run + pods.wait);
         if (const auto entry = verdicts.find(*request); entry != verdicts.end()) row.first_verdict = entry->second;
         to.shapes.push_back(std::move(row));
         to.mean_run += pods.run;
@@ -208,6 +219,12 @@ void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& kno
     }
     tell_apart(to.shapes);
     to.mean = splitter.mean_over(counted, stop);
+    if (kept_idle > 0) {
+        const std::int64_t pods = to.mean_run + to.mean_wait;
+        const std::int64_t kept_mean = std::min((kept_idle + pods / 2) / pods, to.mean[of_use]);
+        to.mean[of_use] -= kept_mean;
+        to.mean[wrong_kind] += kept_mean;
+    }
     to.mean_wrong = mean_of(to.shapes, to.mean[wrong_kind]);
     std::ranges::stable_sort(to.shapes, {}, [](const shape_row& row) {
         return std::tuple{row.wait == 0, -row.wait, row.first_verdict, -row.run, std::string_view{row.name}};

@@ -23,6 +23,8 @@ bool can_never_run(const room& available) { return !available.is_readable || !av
 
 bool fits(const room& available) { return available.more > 0; }
 
+bool is_kept_away(const room& available) { return available.more == 0 && available.more_alone > 0; }
+
 bool is_host_full(const room& available) { return idle_by(available, vgpualloc::idle_cause::host_full) > 0; }
 
 bool is_scattered(const room& available) {
@@ -35,6 +37,7 @@ verdict verdict_of(const kube::snapshot_pod& pod, const room& available, bool ga
     if (gang_is_short && fits(available)) return verdict::gang;
     if (can_never_run(available)) return verdict::never;
     if (fits(available)) return verdict::fits_now;
+    if (is_kept_away(available)) return verdict::not_allowed;
     if (is_host_full(available)) return verdict::host_full;
     return is_scattered(available) ? verdict::scattered : verdict::all_used;
 }

@@ -37,7 +37,7 @@ std::vector<vgpualloc::counted_request> added_requests(const kube::snapshot& sta
     for (const kube::manifest& object : asked.wanted.added_pods) {
         if (stop.poll()) break;
         if (!object.pod) continue;
-        auto pod = kube::read_snapshot_pod(object, state.dialects);
+        auto pod = kube::read_snapshot_pod(object, state);
         if (!pod) continue;
         requests.push_back({.request = std::move(pod->request), .pods = object.one_per_node ? 1 : object.replicas});
     }
@@ -380,6 +380,7 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     }
     auto state = kube::make_snapshot(with_templates.empty() ? objects : with_templates, dialects, asked.stop);
     if (!state) return unexpected(state.error());
+    state->expect_pods(asked.wanted.added_pods);
     auto templates = take_templates(*state, asked);
     if (!templates) return unexpected(templates.error());
     auto chosen = make_scorers(*state, asked);

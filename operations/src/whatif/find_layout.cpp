@@ -104,7 +104,7 @@ private:
         for (const kube::snapshot_pod& waits : cluster.pending) add_times(wanted, instances_of(waits.request), 1);
         for (const kube::manifest& object : asked_.wanted.added_pods) {
             if (!object.pod) continue;
-            const auto pod = kube::read_snapshot_pod(object, cluster.dialects);
+            const auto pod = kube::read_snapshot_pod(object, cluster);
             if (pod) add_times(wanted, instances_of(pod->request), object.one_per_node ? 1 : object.replicas);
         }
         for (const auto& [profile, count] : wanted) result_.mix.push_back({.profile = profile, .instances = count});

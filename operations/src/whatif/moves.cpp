@@ -10,6 +10,7 @@
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/plan/consolidation_bound.hpp"
+#include "vgpuformats/some_names.hpp"
 
 namespace vgpuops::whatif {
 
@@ -82,6 +83,20 @@ std::int64_t least_units(const vgpualloc::ledger& book, const std::vector<plan::
     return units ? units->value_or(0) : 0;
 }
 
+/// Plans look at no rules about other pods: neither at those of the pods, nor at who keeps these away.
+std::vector<std::string> not_looked_at(const kube::snapshot& state,
+                                       const std::vector<const kube::snapshot_pod*>& pods) {
+    std::vector<std::string> list = explaining::not_considered(state, pods);
+    std::vector<std::string> names;
+    for (const kube::snapshot_pod* const pod : pods) {
+        if (!pod->request.peers.empty()) names.push_back(pod->full_name());
+    }
+    if (names.empty()) return list;
+    list.push_back("pod affinity, anti-affinity and topology spread, by which other pods keep these apart: " +
+                   vgpuformats::some_of(names));
+    return list;
+}
+
 } // namespace
 
 std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
@@ -116,19 +131,15 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
     result.steps = room ? room->steps : room.error().steps;
     if (!room) {
         result.none = room.error();
-        result.not_considered = explaining::not_considered(state, pods_of(state, {}, &pod));
+        result.not_considered = not_looked_at(state, pods_of(state, {}, &pod));
         return result;
     }
     result.found = true;
     result.fewest_moves = room->fewest_moves;
     result.where = explaining::name_place(state, room->planned.where);
-    const vgpualloc::booking waiting{.owner = pod_id{state.bound.size()},
-                                     .cpu = pod.request.cpu,
-                                     .memory = pod.request.memory,
-                                     .where = {},
-                                     .tags = pod.request.tags};
+    const vgpualloc::booking waiting = vgpualloc::booking_for(pod_id{state.bound.size()}, pod.request);
     tell_moves(state, room->planned, asked.costs, &waiting, idle, result);
-    result.not_considered = explaining::not_considered(state, pods_of(state, room->planned, &pod));
+    result.not_considered = not_looked_at(state, pods_of(state, room->planned, &pod));
     return result;
 }
 
@@ -150,7 +161,7 @@ moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manife
     result.steps = emptying.steps;
     result.step_limit = emptying.step_limit;
     tell_moves(state, emptying.planned, asked.costs, nullptr, idle, result);
-    result.not_considered = explaining::not_considered(state, pods_of(state, emptying.planned, nullptr));
+    result.not_considered = not_looked_at(state, pods_of(state, emptying.planned, nullptr));
     return result;
 }
 

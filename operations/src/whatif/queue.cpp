@@ -85,7 +85,7 @@ public:
         for (const kube::manifest& object : added) {
             if (stop_.poll()) return;
             if (!object.pod) continue;
-            auto pod = kube::read_snapshot_pod(object, state_->dialects);
+            auto pod = kube::read_snapshot_pod(object, *state_);
             queued_pods& entry = pod ? add(*std::move(pod), pod_origin::added)
                                      : add(failed(object, std::move(pod).error()), pod_origin::added);
             entry.count = object.replicas;
@@ -262,10 +262,8 @@ private:
     }
 
     void book(const queued_pods& entry, const vgpualloc::placement& where, entry_outcome& outcome) {
-        const auto& request = entry.pod.request;
         const pod_id id{next_id_++};
-        const auto reserved = state_->book->reserve(
-            {.owner = id, .cpu = request.cpu, .memory = request.memory, .where = where, .tags = request.tags});
+        const auto reserved = state_->book->reserve(vgpualloc::booking_for(id, entry.pod.request, where));
         VGA_ASSERT(reserved.has_value(), "the ledger accepts what the allocator decides");
         const auto committed = state_->book->commit(id);
         VGA_ASSERT(committed.has_value(), "a reserved pod is committed");

@@ -105,6 +105,16 @@ std::string host_full_words(const std::vector<node_reasons>& nodes) {
     return most ? most->text + " where GPUs are free" : "the pod limit of nodes with free GPUs is reached";
 }
 
+/// Of the nodes that would take the pod but for other pods, what keeps it from the first.
+std::string kept_away_words(const std::vector<node_reasons>& nodes) {
+    for (const node_reasons& node : nodes) {
+        if (node.word != node_reason::not_allowed || node.checks.size() != 1) continue;
+        if (node.checks.front().refused.code < rejection_code::topology_spread) continue;
+        return fmt::format("{} would take it; {}", node.node, node.checks.front().text);
+    }
+    return "nodes with room for it are closed by other pods";
+}
+
 /// Of a pod whose rules alone keep it from every node that could serve it: the rule that the nearest node has.
 std::string rule_words(const kube::snapshot& state, const vgpualloc::host_rules& rules, const node_reasons& node) {
     const node_index where = state.book->find_node(node.node);
@@ -184,6 +194,7 @@ std::string because_of(kube::snapshot& state, const kube::snapshot_pod& pod, ver
         return explained->chosen ? explained->nodes[*explained->chosen].name + " takes it now" : device_words(pod);
     }
     const std::vector<node_reasons> nodes = reasons_of(state, *explained);
+    if (why == verdict::not_allowed) return kept_away_words(nodes);
     return why == verdict::host_full ? host_full_words(nodes) : scattered_words(pod, available, nodes);
 }
 

@@ -33,6 +33,9 @@ node_reason word_of(rejection_code code, bool has_devices) {
     case rejection_code::taint_not_tolerated:
     case rejection_code::node_selector_differs:
     case rejection_code::node_affinity_differs:
+    case rejection_code::topology_spread:
+    case rejection_code::pod_affinity_differs:
+    case rejection_code::pod_anti_affinity:
         return node_reason::not_allowed;
     case rejection_code::resource_not_offered:
     case rejection_code::family_not_offered:

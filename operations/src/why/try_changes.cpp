@@ -74,13 +74,14 @@ public:
         }
         if (why == verdict::fits_now || why == verdict::gang || pod_->failure) return std::move(result_);
         if (why != verdict::never) {
-            add_moves();
+            if (pod_->request.peers.empty()) add_moves(); // plans look at no rules about other pods
             add_ended_pods();
         }
         add_uncordoned();
         add_nodes_more();
         add_tolerations();
         add_selectors();
+        add_peers();
         return std::move(result_);
     }
 
@@ -257,6 +258,21 @@ private:
         request.rules.has_affinity = false;
         request.rules.affinity.clear();
         static_cast<void>(add_if_taken("it has no node affinity", request));
+    }
+
+    /// Rules about other pods that the pod could do without, kind by kind.
+    void add_peers() {
+        using vgpualloc::peer_rule_kind;
+        if (pod_->request.peers.empty()) return;
+        for (const auto& [kind, name] : {std::pair{peer_rule_kind::spread, "topology spread"},
+                                         std::pair{peer_rule_kind::together, "pod affinity"},
+                                         std::pair{peer_rule_kind::apart, "pod anti-affinity"}}) {
+            vgpualloc::pod_peers peers = *pod_->request.peers;
+            if (std::erase_if(peers.rules, [&](const auto& rule) { return rule.kind == kind; }) == 0) continue;
+            vgpualloc::pod_request request = pod_->request;
+            request.peers = vgpualloc::shared_peers{std::move(peers)};
+            static_cast<void>(add_if_taken(fmt::format("it has no {}", name), request));
+        }
     }
 
     kube::snapshot* state_;

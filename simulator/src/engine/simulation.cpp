@@ -104,8 +104,7 @@ start_result simulation::try_start(std::uint32_t job, const approval* approve) {
 
 /// What a pod books, without its place.
 vgpualloc::booking simulation::booking_for(std::uint32_t pod) const {
-    const auto& request = request_of(pod);
-    return {.owner = pod_id{pod}, .cpu = request.cpu, .memory = request.memory, .where = {}, .tags = request.tags};
+    return vgpualloc::booking_for(pod_id{pod}, request_of(pod));
 }
 
 /// Reserves what was decided; returns the booking's slot.

@@ -39,7 +39,7 @@ TEST(mobility, a_pod_moves_that_runs_and_that_somebody_makes_again) {
 TEST(mobility, gates_are_named) {
     const auto all =
         clusters::objects(clusters::pod_object("p", 1, {.spec = "schedulingGates: [{name: g}, {name: h}],"}));
-    const auto pod = kube::read_snapshot_pod(all[0], {});
+    const auto pod = kube::read_snapshot_pod(all[0], vgpualloc::dialect_set{});
     ASSERT_TRUE(pod);
     const auto gated = kube::why_held_back(*pod);
     ASSERT_TRUE(gated);

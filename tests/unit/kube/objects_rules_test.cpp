@@ -332,9 +332,7 @@ TEST(manifests, rules_that_are_not_looked_at_are_named_where_a_pod_has_them) {
                     .rules_ignored,
                 ElementsAre("preferred node affinity "
                             "(spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution)",
-                            "pod affinity (spec.affinity.podAffinity)",
-                            "pod anti-affinity (spec.affinity.podAntiAffinity)",
-                            "topology spread (spec.topologySpreadConstraints)"));
+                            "preferred pod affinity (spec.affinity.podAffinity)"));
     EXPECT_THAT(pod_with("  affinity: {podAffinity: {}, podAntiAffinity: "
                          "{preferredDuringSchedulingIgnoredDuringExecution: []}}\n  topologySpreadConstraints: []\n")
                     .rules_ignored,

@@ -22,6 +22,9 @@ node_decision allocator::ask_node(node_index where, const pod_request& request) 
 expected<scored_placement, rejection_code> allocator::try_node(node_index where, request_id request) {
     return index_->try_node(where, request);
 }
+rejection_detail allocator::ask_peers(node_index where, const pod_request& request) {
+    return index_->ask_peers(where, request);
+}
 expected<double, rejection_detail> allocator::score_placement(policy& scorer, const pod_request& request,
                                                               const placement& where) {
     return index_->score_placement(scorer, request, where);

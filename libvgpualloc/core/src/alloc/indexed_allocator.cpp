@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "alloc/draw.hpp"
 #include "vgpualloc/core/config.hpp"
@@ -362,11 +363,46 @@ expected<placement, rejection> indexed_allocator::decide(request_id id) {
 
 /// decide() for a request that was found, in a ledger that was followed.
 expected<placement, rejection> indexed_allocator::decide_known(request_record& request) {
+    if (!request.original->peers.empty()) return decide_beside_peers(request);
     indexes_.begin_decision();
     node_answer best;
     node_index winner = best_node(request, best);
     if (!winner.valid()) return unexpected(why_nowhere(request));
     if (traits_.draws_nodes) winner = draw_node(request, best);
+    return choose_on(request, winner, true);
+}
+
+/// Other pods anywhere may open or close a node to such a pod, so all nodes are looked at.
+expected<placement, rejection> indexed_allocator::decide_beside_peers(request_record& request) {
+    const std::vector<node_answer> answers = answers_to(request);
+    rejection reasons;
+    node_index winner = node_index::none();
+    const auto is_before = [&](node_index one, node_index other) {
+        const node_answer& a = answers[one.at()];
+        const node_answer& b = answers[other.at()];
+        if (!is_equal(a, b)) return std::pair{a.compromise, -a.score} < std::pair{b.compromise, -b.score};
+        return mirror_.book().rank_of(one) < mirror_.book().rank_of(other);
+    };
+    for (std::size_t n = 0; n < answers.size(); ++n) {
+        if (answers[n].code == rejection_code::node_gone) continue;
+        if (answers[n].code != rejection_code::none) {
+            ++reasons.nodes[static_cast<std::size_t>(answers[n].code)];
+        } else if (!winner.valid() || is_before(node_index{n}, winner)) {
+            winner = node_index{n};
+        }
+    }
+    if (!winner.valid()) return unexpected(reasons);
+    if (traits_.draws_nodes) {
+        const node_answer best = answers[winner.at()];
+        const auto is_tied = [&](std::size_t n) {
+            return answers[n].code == rejection_code::none && is_equal(answers[n], best);
+        };
+        winner = node_index{draw_tied_node(*policies_.node, answers.size(), is_tied, [&](std::vector<std::size_t>& out) {
+            for (std::size_t n = 0; n < answers.size(); ++n) {
+                if (is_tied(n)) out.push_back(n);
+            }
+        })};
+    }
     return choose_on(request, winner, true);
 }
 
@@ -395,9 +431,7 @@ expected<placed_pod, rejection> indexed_allocator::place(ledger& book, pod_id po
     if (record == nullptr) return unexpected(refused_because(rejection_code::request_not_known));
     auto decided = decide_known(*record);
     if (!decided) return unexpected(std::move(decided).error());
-    const pod_request& request = *record->original;
-    const auto booked = book.reserve(
-        {.owner = pod, .cpu = request.cpu, .memory = request.memory, .where = *decided, .tags = request.tags});
+    const auto booked = book.reserve(booking_for(pod, *record->original, *decided));
     if (!booked) {
         const rejection_code code = booked.error().code;
         VGA_ASSERT(code == rejection_code::pod_is_live || code == rejection_code::pod_not_known,
@@ -411,16 +445,20 @@ expected<placed_pod, rejection> indexed_allocator::place(ledger& book, pod_id po
 std::vector<node_answer> indexed_allocator::evaluate(request_id id) {
     follow_ledger();
     request_record* const request = requests_.find(id);
-    if (request == nullptr) return {};
+    return request == nullptr ? std::vector<node_answer>{} : answers_to(*request);
+}
+
+/// Of a request that was found, in a ledger that was followed.
+std::vector<node_answer> indexed_allocator::answers_to(request_record& request) {
     indexes_.begin_decision();
-    requests_.use(*request, policies_.node->epoch() + policies_.device->epoch());
+    requests_.use(request, policies_.node->epoch() + policies_.device->epoch());
     std::vector<node_answer> answers(mirror_.node_count(), {.code = rejection_code::node_gone});
-    for (std::uint32_t g = 0; g < request->parts.size(); ++g) {
+    for (std::uint32_t g = 0; g < request.parts.size(); ++g) {
         const node_group& group = mirror_.groups()[g];
-        refresh_part(*request, g);
+        refresh_part(request, g);
         for (std::uint32_t slot = 0; slot < group.slots.size(); ++slot) {
             if (group.slots[slot].config == nullptr) continue;
-            answers[group.facts[slot].node.at()] = answer_at(*request, {.group = g, .slot = slot});
+            answers[group.facts[slot].node.at()] = answer_at(request, {.group = g, .slot = slot});
         }
     }
     return answers;
@@ -434,7 +472,16 @@ void indexed_allocator::refresh_part(const request_record& request, std::uint32_
 }
 
 /// What a present node answers, in a part that is up to date.
-inline node_answer indexed_allocator::answer_at(const request_record& request, cluster_mirror::slot_place place) {
+node_answer indexed_allocator::answer_at(const request_record& request, cluster_mirror::slot_place place) {
+    node_answer answer = answer_without_peers(request, place);
+    if (answer.code != rejection_code::none || request.original->peers.empty()) return answer;
+    const node_index where = mirror_.groups()[place.group].facts[place.slot].node;
+    answer.code = reference_.why_not_beside_peers(*request.original, where).code;
+    return answer;
+}
+
+inline node_answer indexed_allocator::answer_without_peers(const request_record& request,
+                                                           cluster_mirror::slot_place place) {
     const request_part& part = request.parts[place.group];
     if (part.refused != rejection_code::none) return {.code = part.refused};
     node_answer answer = part.head->index->at(place.slot);

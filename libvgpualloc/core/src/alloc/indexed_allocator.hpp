@@ -29,6 +29,9 @@ public:
     [[nodiscard]] std::vector<node_answer> evaluate(request_id request);
     [[nodiscard]] node_decision ask_node(node_index where, const pod_request& request);
     [[nodiscard]] expected<scored_placement, rejection_code> try_node(node_index where, request_id request);
+    [[nodiscard]] rejection_detail ask_peers(node_index where, const pod_request& request) const {
+        return reference_.why_not_beside_peers(request, where);
+    }
     [[nodiscard]] expected<double, rejection_detail> score_placement(policy& scorer, const pod_request& request,
                                                                      const placement& where);
     [[nodiscard]] expected<std::vector<score_part>, rejection_detail>
@@ -48,6 +51,8 @@ public:
 private:
     VGA_HOT void follow_ledger();
     VGA_HOT [[nodiscard]] expected<placement, rejection> decide_known(request_record& request);
+    [[nodiscard]] expected<placement, rejection> decide_beside_peers(request_record& request);
+    [[nodiscard]] std::vector<node_answer> answers_to(request_record& request);
     VGA_HOT void follow_changes(const request_class& wanted, index_head& head, const node_group& group);
     VGA_HOT void refresh_index(const request_record& request, const request_part& part, const node_group& group);
     void rehearse(const request_record& request);
@@ -56,6 +61,7 @@ private:
     [[nodiscard]] placement choose_on(const request_record& request, node_index where, bool may_draw);
     void refresh_part(const request_record& request, std::uint32_t group);
     [[nodiscard]] node_answer answer_at(const request_record& request, cluster_mirror::slot_place place);
+    [[nodiscard]] node_answer answer_without_peers(const request_record& request, cluster_mirror::slot_place place);
     [[nodiscard]] static std::uint32_t first_of(index_head& head);
     /// Why a node refuses, as far as that is known without touching more than its slot; most nodes that changed refuse
     /// so.

@@ -41,7 +41,8 @@ std::vector<const device_view*> pointers_to(const std::vector<device_view>& devi
 } // namespace
 
 reference_allocator::reference_allocator(const ledger& book, policy_pair policies, state_table* states)
-    : ledger_{&book}, policies_{policies}, traits_{traits_of(policies)}, states_{states} {}
+    : ledger_{&book}, policies_{policies}, traits_{traits_of(policies)}, states_{states},
+      census_{std::make_unique<peer_census>(book)} {}
 
 void reference_allocator::observe() {
     next_event_ = std::max(next_event_, ledger_->first_event());
@@ -398,7 +399,9 @@ node_answer reference_allocator::answer(const pod_request& request, node_index w
     rejection_detail refusal = why_not_node(request, where);
     if (refusal.code != rejection_code::none) return {.code = refusal.code};
     choice chosen;
-    return attempt_on(question_for(request, where), chosen, refusal);
+    node_answer result = attempt_on(question_for(request, where), chosen, refusal);
+    if (result.code == rejection_code::none) result.code = why_not_beside_peers(request, where).code;
+    return result;
 }
 
 std::vector<node_answer> reference_allocator::evaluate(const pod_request& request) const {

@@ -2,9 +2,11 @@
 // answers for one node where it matters which device it is.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "alloc/fit_search.hpp"
+#include "alloc/peer_census.hpp"
 #include "alloc/state_table.hpp"
 #include "vgpualloc/alloc/answer.hpp"
 #include "vgpualloc/core/expected.hpp"
@@ -58,6 +60,10 @@ public:
     /// What answer() says of a node that passes why_not_node(), if that cannot change while the node is described as it
     /// is: none of its devices is what the first container that wants any accepts. none: it depends on their use.
     [[nodiscard]] rejection_code fixed_refusal(const pod_request& request, node_index where) const;
+    /// Why the pods that are booked keep the pod off a node, whatever is free there (peer_census). Comes after all else.
+    [[nodiscard]] rejection_detail why_not_beside_peers(const pod_request& request, node_index where) const {
+        return census_->why_not(request, where);
+    }
 
 private:
     struct node_state; ///< a node's devices, built for one question
@@ -104,6 +110,7 @@ private:
     policy_pair policies_;
     pair_traits traits_;
     state_table* states_;
+    std::unique_ptr<peer_census> census_;
     std::uint64_t next_event_ = 0;
 };
 

@@ -50,6 +50,9 @@ node_decision reference_allocator::try_node(node_index where, const pod_request&
     if (decision.refusal.code != rejection_code::none) return decision;
     choice chosen;
     decision.answer = attempt_on(question_for(request, where), chosen, decision.refusal);
+    if (decision.answer.code != rejection_code::none) return decision;
+    decision.refusal = why_not_beside_peers(request, where);
+    decision.answer.code = decision.refusal.code;
     if (decision.answer.code == rejection_code::none) decision.where.shares = std::move(chosen.shares);
     return decision;
 }

@@ -75,6 +75,7 @@ request_part request_table::part_for(const pod_request& request, std::uint32_t g
     const node_group& group = mirror_->groups()[group_number];
     request_part part;
     pod_request seen = request;
+    seen.peers = {}; // what other pods keep it from is asked node by node
     for (device_request& container : seen.containers) {
         part.refused = filter_by_kinds(container, group.kinds, mirror_->book().nodes());
         if (part.refused != rejection_code::none) return part;
@@ -82,7 +83,9 @@ request_part request_table::part_for(const pod_request& request, std::uint32_t g
     const bool always_named =
         traits_.positional != nullptr || names_always_matter(request) || modes_choose_first(request, group);
     if (always_named || request.names_devices()) {
-        set_class(part, group_number, request, true, always_named);
+        pod_request named = request;
+        named.peers = {};
+        set_class(part, group_number, std::move(named), true, always_named);
     } else {
         seen.memory = {};
         seen.tags.clear();

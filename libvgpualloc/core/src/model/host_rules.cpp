@@ -106,12 +106,15 @@ const std::pair<std::string, std::string>* differing_label(const host_rules& rul
     return nullptr;
 }
 
+bool is_met(const label_requirement& requirement, const std::string* value) noexcept {
+    const std::string_view text = value == nullptr ? std::string_view{} : *value;
+    return matches(value == nullptr ? nullptr : &text, requirement);
+}
+
 const label_requirement* unmet_requirement(const node_selector_term& term, const host_facts& facts,
                                            std::string_view node_name) noexcept {
     for (const label_requirement& requirement : term.labels) {
-        const std::string* const label = facts.label(requirement.key);
-        const std::string_view value = label == nullptr ? std::string_view{} : *label;
-        if (!matches(label == nullptr ? nullptr : &value, requirement)) return &requirement;
+        if (!is_met(requirement, facts.label(requirement.key))) return &requirement;
     }
     for (const label_requirement& requirement : term.names) {
         if (!matches(&node_name, requirement)) return &requirement;
@@ -126,17 +129,26 @@ const std::string* missing_resource(const host_rules& rules, const host_facts& f
     return nullptr;
 }
 
-rejection_code why_not_host(const host_rules& rules, const host_facts& facts, std::string_view node_name) {
-    if (!facts.unreadable.empty()) return rejection_code::node_unschedulable;
-    if (facts.unschedulable && !tolerates(rules, cordon())) return rejection_code::node_unschedulable;
-    if (!facts.ready && !tolerates(rules, absence(facts.unreachable))) return rejection_code::node_not_ready;
-    if (repelling_taint(rules, facts) != nullptr) return rejection_code::taint_not_tolerated;
+rejection_code why_not_labels(const host_rules& rules, const host_facts& facts, std::string_view node_name) {
     if (differing_label(rules, facts) != nullptr) return rejection_code::node_selector_differs;
     const bool matched =
         !rules.has_affinity || std::ranges::any_of(rules.affinity, [&](const node_selector_term& term) {
             return matches(term, facts, node_name);
         });
-    if (!matched) return rejection_code::node_affinity_differs;
+    return matched ? rejection_code::none : rejection_code::node_affinity_differs;
+}
+
+rejection_code why_not_tolerated(const host_rules& rules, const host_facts& facts) {
+    if (facts.unschedulable && !tolerates(rules, cordon())) return rejection_code::node_unschedulable;
+    if (!facts.ready && !tolerates(rules, absence(facts.unreachable))) return rejection_code::node_not_ready;
+    return repelling_taint(rules, facts) == nullptr ? rejection_code::none : rejection_code::taint_not_tolerated;
+}
+
+rejection_code why_not_host(const host_rules& rules, const host_facts& facts, std::string_view node_name) {
+    if (!facts.unreadable.empty()) return rejection_code::node_unschedulable;
+    for (const rejection_code code : {why_not_tolerated(rules, facts), why_not_labels(rules, facts, node_name)}) {
+        if (code != rejection_code::none) return code;
+    }
     return missing_resource(rules, facts) == nullptr ? rejection_code::none : rejection_code::resource_not_offered;
 }
 

@@ -407,4 +407,10 @@ void ledger::check() const {
     VGA_ASSERT(names_.empty() || names_.size() == counting, "a name that no node has any more finds none");
 }
 
+void ledger::set_peers(pod_id pod, shared_peers peers) {
+    VGA_ASSERT(is_live(pod), "only a live pod has peers");
+    bookings_[entry_of(pod).slot].peers = std::move(peers);
+    ++peers_version_;
+}
+
 } // namespace vgpualloc

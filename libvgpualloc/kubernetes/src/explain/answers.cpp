@@ -12,6 +12,7 @@
 
 #include "idle_devices.hpp"
 #include "node.hpp"
+#include "peer_words.hpp"
 #include "ranking.hpp"
 #include "unread.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
@@ -84,11 +85,7 @@ private:
     }
 
     void book(const placement& where, ledger_pods& pods, replica_answer& answer) {
-        const auto adopted = state_->book->adopt({.owner = pods.next_id(),
-                                                  .cpu = pod_->request.cpu,
-                                                  .memory = pod_->request.memory,
-                                                  .where = where,
-                                                  .tags = pod_->request.tags});
+        const auto adopted = state_->book->adopt(booking_for(pods.next_id(), pod_->request, where));
         VGA_ASSERT(adopted.has_value(), "the ledger accepts what the allocator decides");
         pods.add(*pod_);
         answer.placed.push_back({.node = where.node.at(), .shares = shares(where, where.node)});
@@ -143,11 +140,27 @@ private:
         if (decision.answer.code != rejection_code::none) {
             result.refused = refusal_of(state_->nodes(), where, pod_->request, decision);
             result.also = further_refusals(decider_, *state_->book, where, pod_->request, decision, result.refused);
+            name_peers(where, result);
             return result;
         }
         result.terms = terms_of(decider_, *scorer_, pod_->request, decision);
         if (!draws_devices()) result.shares = shares(decision.where, where);
         return result;
+    }
+
+    /// Says which other pods keep the pod away, where they do.
+    void name_peers(node_index where, explained_node& of) const {
+        const auto name = [&](refusal& refused) {
+            const rejection_detail detail{
+                .code = refused.code, .wanted = refused.wanted, .available = refused.available};
+            if (std::string words = peer_words(*state_, where, pod_->request, detail); !words.empty()) {
+                refused.rule = std::move(words);
+                refused.wanted = 0;
+                refused.available = 0;
+            }
+        };
+        name(of.refused);
+        std::ranges::for_each(of.also, name);
     }
 
     [[nodiscard]] std::vector<explained_share> shares(const placement& decided, node_index where) const {

@@ -208,6 +208,7 @@ std::vector<refusal> refusals_of_devices(allocator& decider, const cluster& node
     devices.rules = {};
     devices.cpu = {};
     devices.memory = {};
+    devices.peers = {};
     node_decision decision = decider.ask_node(where, devices);
     if (!decision.stopped_at) return {};
     decision.answer.code = code_of_devices(decision, devices.containers[*decision.stopped_at]);
@@ -221,11 +222,13 @@ std::vector<refusal> refusals_of_devices(allocator& decider, const cluster& node
 std::vector<refusal> further_refusals(allocator& decider, const ledger& book, node_index where,
                                       const pod_request& request, const node_decision& decision, const refusal& first) {
     const node& described = book.nodes().nodes[where.at()];
+    const rejection_detail kept_away = decider.ask_peers(where, request);
     std::vector<refusal> result = refusals_of_rules(request, described);
     std::ranges::move(refusals_of_amounts(book, where, request), std::back_inserter(result));
     std::ranges::move(is_of_devices(first.code) ? other_shortages(book.nodes(), where, request, decision, first)
                                                 : refusals_of_devices(decider, book.nodes(), where, request),
                       std::back_inserter(result));
+    if (kept_away.code != rejection_code::none) result.push_back(refusal_of_host(kept_away));
     // A node without the wanted devices does not offer their resource either: that is told once.
     const auto lacks_the_kind = [&](rejection_code code) {
         return code == rejection_code::resource_not_offered || code == rejection_code::family_not_offered ||

@@ -111,6 +111,9 @@ private:
         }
         add_names("taints with effect PreferNoSchedule", unwelcoming);
         add_names("that nodes are being deleted", state_->leaving_nodes);
+        if (state_->sets.lacks_namespaces()) {
+            list_.emplace_back("labels of namespaces, which rules about other pods ask for: no object is a Namespace");
+        }
     }
 
     /// Quotas and the like: of the pods' namespaces, or of the cluster.

@@ -246,6 +246,8 @@ public:
             read_host_facts(cursor(object, result), result);
         } else if (result.kind == "ConfigMap") {
             result.data = cursor(object, result).at("data").texts();
+        } else if (result.kind == "Namespace") {
+            result.data = cursor(object, result).at("metadata").at("labels").texts();
         } else if (result.kind == "DeviceClass") {
             result.extended_resource = spec.at("extendedResourceName").text();
         } else if (result.kind == "ResourceQuota") {
@@ -405,7 +407,8 @@ bool manifest::says_the_same_as(const manifest& other) const {
     const auto same_problem = [](const error& one, const error& another) {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);
     };
-    return facts(*this) == facts(other) && std::ranges::equal(problems, other.problems, same_problem);
+    const bool same_peers = peers == other.peers || (peers && other.peers && *peers == *other.peers);
+    return same_peers && facts(*this) == facts(other) && std::ranges::equal(problems, other.problems, same_problem);
 }
 
 namespace {

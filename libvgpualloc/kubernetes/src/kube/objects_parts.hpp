@@ -112,6 +112,10 @@ void check_container_names(const object_cursor& spec);
 void check_label(const object_cursor& from, const std::string& name);
 void check_subdomain(const object_cursor& from, const std::string& name);
 
+/// A requirement on a label, without values that could not be read: they are problems.
+[[nodiscard]] label_requirement requirement_from(const object_cursor& from);
+/// Required pod affinity and anti-affinity, and spread that is not only a wish; names of the wishes.
+void read_peer_terms(const object_cursor& spec, manifest& target);
 /// Node selector, required node affinity and tolerations of a pod's specification, as the API server accepts them, and
 /// the names of what is not looked at.
 void read_host_rules(const object_cursor& spec, manifest& target);

@@ -69,7 +69,8 @@ void check_values(const object_cursor& from, const label_requirement& requiremen
     }
 }
 
-/// Without values that could not be read: they are problems.
+} // namespace
+
 label_requirement requirement_from(const object_cursor& from) {
     label_requirement result{.key = required_text(from.at("key"), "the name of a label")};
     const auto op = value_of(from.at("operator"), operators);
@@ -80,6 +81,8 @@ label_requirement requirement_from(const object_cursor& from) {
     check_values(values, result);
     return result;
 }
+
+namespace {
 
 /// Of matchFields: the node's name is the only field that there is.
 label_requirement name_requirement_from(const object_cursor& from) {
@@ -162,20 +165,10 @@ void name_ignored_ports(const object_cursor& spec, std::vector<std::string>& nam
 
 void name_what_is_ignored(const object_cursor& spec, manifest& target) {
     constexpr std::string_view preferred = "preferredDuringSchedulingIgnoredDuringExecution";
-    constexpr std::string_view required = "requiredDuringSchedulingIgnoredDuringExecution";
     const auto affinity = spec.at("affinity");
     auto& names = target.rules_ignored;
     if (has_entries(affinity.at("nodeAffinity"), {preferred})) {
         names.push_back("preferred node affinity (spec.affinity.nodeAffinity." + std::string{preferred} + ")");
-    }
-    if (has_entries(affinity.at("podAffinity"), {preferred, required})) {
-        names.emplace_back("pod affinity (spec.affinity.podAffinity)");
-    }
-    if (has_entries(affinity.at("podAntiAffinity"), {preferred, required})) {
-        names.emplace_back(anti_affinity_ignored);
-    }
-    if (has_entries(spec, {"topologySpreadConstraints"})) {
-        names.emplace_back("topology spread (spec.topologySpreadConstraints)");
     }
     if (has_entries(spec, {"resourceClaims"})) names.emplace_back("resource claims (spec.resourceClaims)");
     for (const object_cursor& gate : spec.at("schedulingGates").items()) {
@@ -203,6 +196,7 @@ void read_host_rules(const object_cursor& spec, manifest& target) {
         if (auto tolerated = toleration_from(entry)) target.rules.tolerations.push_back(*std::move(tolerated));
     }
     name_what_is_ignored(spec, target);
+    read_peer_terms(spec, target);
 }
 
 // As pkg/controller/daemon/util adds them.

@@ -66,7 +66,7 @@ public:
     pod_reader(const snapshot_nodes& nodes, snapshot& target) : nodes_{&nodes}, target_{&target} {}
 
     void read(const manifest& object) {
-        auto pod = read_request_or_failure(object, target_->dialects);
+        auto pod = read_request_or_failure(object, target_->dialects, &target_->sets);
         const std::string node = node_of(object, target_->dialects);
         if (node.empty()) {
             if (!pod.failure && !object.problems.empty()) pod.failure = object.problems.front();
@@ -170,6 +170,8 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
     if (stop.raised()) return unexpected(stop_signal::stopped());
     if (nodes.objects.empty()) return unexpected(why_no_node(objects, sorted, state.warnings));
     state.book = std::make_unique<ledger>(std::move(owned));
+    state.sets.add_namespaces(objects);
+    for (const manifest* pod : sorted.pods) state.sets.add_rules_of(*pod);
     pod_reader reader{nodes, state};
     for (const manifest* pod : sorted.pods) {
         if (stop.poll()) return unexpected(stop_signal::stopped());
@@ -194,14 +196,47 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
     return state;
 }
 
-expected<snapshot_pod> read_snapshot_pod(const manifest& object, const dialect_set& dialects) {
+void snapshot::expect_pods(std::span<const manifest> pods) {
+    sets.add_namespaces(pods);
+    bool has_new = false;
+    for (const manifest& object : pods) {
+        if (object.pod && sets.add_rules_of(object)) has_new = true;
+    }
+    if (!has_new) return;
+    const auto count_anew = [&](snapshot_pod& pod) {
+        auto rules = pod.request.peers.empty() ? std::vector<peer_rule>{} : pod.request.peers->rules;
+        const pod_traits traits{.ns = pod.ns, .labels = pod.object.labels, .terminating = pod.terminating};
+        pod.request.peers = sets.peers_of(traits, std::move(rules));
+    };
+    for (std::size_t i = 0; i < bound.size(); ++i) {
+        count_anew(bound[i].pod);
+        book->set_peers(pod_id{i}, bound[i].pod.request.peers);
+    }
+    for (snapshot_pod& pod : pending) count_anew(pod);
+}
+
+namespace {
+
+expected<void> check_waits(const manifest& object, const dialect_set& dialects) {
     if (!object.problems.empty()) return unexpected(object.problems.front());
     if (const std::string node = node_of(object, dialects); !node.empty()) {
         return unexpected(bad_value(error_code::mismatch, "pod", namespace_of(object) + "/" + object.name,
                                     "a pod that waits; this one is on node " + node + " already")
                               .at(object.place));
     }
+    return {};
+}
+
+} // namespace
+
+expected<snapshot_pod> read_snapshot_pod(const manifest& object, const dialect_set& dialects) {
+    if (auto checked = check_waits(object, dialects); !checked) return unexpected(std::move(checked).error());
     return read_request(object, dialects);
+}
+
+expected<snapshot_pod> read_snapshot_pod(const manifest& object, const snapshot& state) {
+    if (auto checked = check_waits(object, state.dialects); !checked) return unexpected(std::move(checked).error());
+    return read_request(object, state.dialects, &state.sets);
 }
 
 } // namespace vgpualloc::kube

@@ -37,13 +37,16 @@ struct described_node {
 /// What to tell of a node that a ledger refuses.
 [[nodiscard]] error refusal_of_node(const manifest& object, error refusal);
 
-[[nodiscard]] expected<snapshot_pod> read_request(const manifest& object, const dialect_set& dialects);
+/// What it requires of other pods is among the rules that are ignored, unless its sets are known.
+[[nodiscard]] expected<snapshot_pod> read_request(const manifest& object, const dialect_set& dialects,
+                                                  const pod_sets* sets = nullptr);
 
 /// Where an error about a pod is: the object's place and the pod's full name.
 [[nodiscard]] std::string label_of(const manifest& pod);
 
 /// The pod of an object; where the request cannot be read, with its failure and the host part only.
-[[nodiscard]] snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& dialects);
+[[nodiscard]] snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& dialects,
+                                                   const pod_sets* sets = nullptr);
 
 /// Where a bound pod is and who it is: what its booking is read with.
 struct bound_place {

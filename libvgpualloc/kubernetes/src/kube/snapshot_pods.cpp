@@ -98,7 +98,21 @@ private:
 
 } // namespace
 
-expected<snapshot_pod> read_request(const manifest& object, const dialect_set& dialects) {
+namespace {
+
+/// What a pod requires of others, or the names of what it requires where nothing looks at that.
+void read_peers(const manifest& object, const pod_sets* sets, snapshot_pod& pod) {
+    if (sets != nullptr && sets->knows_rules_of(object)) {
+        const pod_traits traits{.ns = pod.ns, .labels = pod.object.labels, .terminating = pod.terminating};
+        pod.request.peers = sets->peers_of(traits, object.peers.get());
+    } else if (object.peers) {
+        for (std::string& name : names_of(*object.peers)) pod.rules_ignored.push_back(std::move(name));
+    }
+}
+
+} // namespace
+
+expected<snapshot_pod> read_request(const manifest& object, const dialect_set& dialects, const pod_sets* sets) {
     snapshot_pod pod{.ns = namespace_of(object),
                      .name = object.name,
                      .place = object.place,
@@ -129,16 +143,17 @@ expected<snapshot_pod> read_request(const manifest& object, const dialect_set& d
     pod.request.memory = object.memory;
     pod.request.rules = object.rules;
     pod.request.rules.resources = dialects.resources_needed(*object.pod);
+    read_peers(object, sets, pod);
     if (auto checked = check_request(pod.request); !checked) {
         return unexpected(placed(object, std::move(checked).error()));
     }
     return pod;
 }
 
-snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& dialects) {
-    auto pod = read_request(object, dialects);
+snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& dialects, const pod_sets* sets) {
+    auto pod = read_request(object, dialects, sets);
     if (pod) return *std::move(pod);
-    return {.ns = namespace_of(object),
+    snapshot_pod unread{.ns = namespace_of(object),
             .name = object.name,
             .place = object.place,
             .dialect = {},
@@ -150,6 +165,8 @@ snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& 
             .scheduler_name = object.scheduler_name,
             .terminating = object.terminating,
             .failure = std::move(pod).error()};
+    read_peers(object, sets, unread);
+    return unread;
 }
 
 namespace {
@@ -302,7 +319,8 @@ booking read_booking(const manifest& object, const snapshot_pod& pod, const boun
                  .cpu = pod.request.cpu,
                  .memory = pod.request.memory,
                  .where = {.node = at.where, .shares = {}},
-                 .tags = spoken == nullptr ? pod.request.tags : spoken->tags_of(*object.pod, pod.request, shares)};
+                 .tags = spoken == nullptr ? pod.request.tags : spoken->tags_of(*object.pod, pod.request, shares),
+                 .peers = pod.request.peers};
     for (const device_share& share : shares) held.where.shares.push_back(share);
     return held;
 }

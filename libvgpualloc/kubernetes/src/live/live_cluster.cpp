@@ -434,11 +434,7 @@ node_opinion live_cluster::reserve(std::string_view uid, node_index where) {
     trim_log();
     node_opinion opinion{
         .score = decision->answer.score, .compromise = decision->answer.compromise, .rank = book().rank_of(where)};
-    const auto booked = view_.book().reserve({.owner = id_of(uid),
-                                              .cpu = request.cpu,
-                                              .memory = request.memory,
-                                              .where = *std::move(decision),
-                                              .tags = request.tags});
+    const auto booked = view_.book().reserve(booking_for(id_of(uid), request, *std::move(decision)));
     if (!booked) opinion.refusal = booked.error();
     return opinion;
 }

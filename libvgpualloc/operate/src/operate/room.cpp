@@ -41,11 +41,7 @@ expected<room_plan, plan::no_room> room_question::answer() {
     }
     const auto room = plan::find_room(*state_.book, pod_.request, movable, options_.budget, options_.costs);
     if (!room) return unexpected(room.error());
-    const booking waiting{.owner = pod_id{state_.bound.size()},
-                          .cpu = pod_.request.cpu,
-                          .memory = pod_.request.memory,
-                          .where = {},
-                          .tags = pod_.request.tags};
+    const booking waiting = booking_for(pod_id{state_.bound.size()}, pod_.request);
     const auto carried_out = plan::try_moves(*state_.book, room->planned, &waiting, pod_id{state_.bound.size() + 1});
     VGA_ASSERT(carried_out.has_value(), "a plan of moves can be carried out on the ledger that it was made for");
     room_plan result{.where = explaining::name_place(state_, room->planned.where),

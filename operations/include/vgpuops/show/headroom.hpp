@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
+#include "vgpualloc/metrics/idle_split.hpp"
 #include "vgpualloc/policy/parse.hpp"
 #include "vgpuops/core_names.hpp"
 
@@ -20,16 +22,30 @@ class headroom {
 public:
     explicit headroom(kube::snapshot& state);
 
-    /// How many more pods of a request that asks for devices are placed until no node takes one. Nodes that have the
-    /// same devices in the same state and as much left of the host are filled once. Where a pod asks for one device,
+    /// How many more pods of a request that asks for devices are placed until no node takes one. Rules about other pods
+    /// are not looked at: filled_with() does. Nodes that have the same devices in the same state and as much left of the host are filled once. Where a pod asks for one device,
     /// and it is of no consequence where its part lies, devices are counted one by one.
     [[nodiscard]] std::int64_t more_of(const vgpualloc::pod_request& request, const stop_signal& stop = {});
 
-    /// For each of the requests, whether some node would take it if all other pods were gone.
+    struct filling {
+        std::int64_t more = 0;        ///< pods placed
+        std::int64_t more_alone = 0;  ///< the same without rules about other pods
+        vgpualloc::idle_parts idle{}; ///< what is idle, to such pods
+        std::int64_t kept_idle = 0;   ///< of it, in `wrong_kind`: what is of no use because of other pods. Milli-GPU
+    };
+    /// What more pods of a request find. Where the pod has rules about others, or others about it, pods are placed one
+    /// by one.
+    [[nodiscard]] filling filled_with(const vgpualloc::pod_request& request, const vgpualloc::idle_splitter& splitter,
+                                      const stop_signal& stop = {});
+
+    /// For each of the requests, whether some node would take it if all other pods were gone. That a pod wants others
+    /// near does not count: such pods may come.
     [[nodiscard]] std::vector<bool> fit_alone(const std::vector<const vgpualloc::pod_request*>& requests,
                                               const stop_signal& stop = {});
 
 private:
+    [[nodiscard]] std::int64_t more_of_beside(const vgpualloc::pod_request& request, std::int64_t& taken_milli,
+                                              const stop_signal& stop);
     [[nodiscard]] std::int64_t more_on(node_index where, const vgpualloc::pod_request& request,
                                        vgpualloc::request_id interned);
 

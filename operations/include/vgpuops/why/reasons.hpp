@@ -20,7 +20,7 @@ enum class node_reason : std::uint8_t {
     host_full,      ///< CPU, memory or the pod limit
     too_few_free,   ///< devices, or parts of them
     out_of_service, ///< cordoned, not ready, or devices that are not in service
-    not_allowed,    ///< taint, selector, affinity
+    not_allowed,    ///< taint, selector, affinity, spread, pods that keep apart
     wrong_kind,     ///< no device there can ever serve the pod
 };
 inline constexpr std::size_t node_reason_count = 6;

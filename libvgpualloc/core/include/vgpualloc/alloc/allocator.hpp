@@ -94,6 +94,10 @@ public:
     /// was such a node.
     [[nodiscard]] expected<scored_placement, rejection_code> try_node(node_index where, request_id request);
 
+    /// Why pods that are booked keep the pod off a present node, whatever is free there (pod_request::peers); code none
+    /// where they do not.
+    [[nodiscard]] rejection_detail ask_peers(node_index where, const pod_request& request);
+
     /// What another policy thinks of a placement on a node as it is now. Errors: amount_not_valid if the request
     /// does not pass check_request(), those of ledger::why_not_there().
     [[nodiscard]] expected<double, rejection_detail> score_placement(policy& scorer, const pod_request& request,

@@ -62,6 +62,9 @@ struct label_requirement {
     auto operator<=>(const label_requirement&) const = default;
 };
 
+/// Whether a label has such a value. `value` is null where there is no such label.
+[[nodiscard]] bool is_met(const label_requirement& requirement, const std::string* value) noexcept;
+
 /// All requirements of a term have to hold. A term without any matches no node, as in Kubernetes.
 struct node_selector_term {
     std::vector<label_requirement> labels{};
@@ -114,6 +117,10 @@ struct host_facts {
 /// affinity), NodeResourcesFit (extended resources only, and of them only whether there are any). none: it may go
 /// there.
 [[nodiscard]] rejection_code why_not_host(const host_rules& rules, const host_facts& facts, std::string_view node_name);
+/// Of these what the pod's selector and affinity say, and what the node's taints, its cordon and its readiness.
+[[nodiscard]] rejection_code why_not_labels(const host_rules& rules, const host_facts& facts,
+                                            std::string_view node_name);
+[[nodiscard]] rejection_code why_not_tolerated(const host_rules& rules, const host_facts& facts);
 
 /// What exactly differs, for words. All point into `rules` or `facts`, and are null where nothing does.
 /// The first taint that keeps the pod away, beside those of a node that is cordoned or not ready.

@@ -102,6 +102,11 @@ public:
         return where.at() < records_.size() && records_[where.at()].present;
     }
 
+    /// Of a live pod: rules of other pods may come to look at sets that nobody looked at before. No event; peers_version()
+    /// rises.
+    void set_peers(pod_id pod, shared_peers peers);
+    [[nodiscard]] std::uint64_t peers_version() const noexcept { return peers_version_; }
+
     // ---- reading
 
     [[nodiscard]] bool is_live(owner_id owner) const noexcept { return status_of(owner) != status::absent; }
@@ -318,6 +323,7 @@ private:
     std::unique_ptr<undo_log> undo_;                                  ///< null while no trial is open
     std::uint64_t trial_ = 0;       ///< the number of the innermost open trial; 0 = none
     std::uint64_t trial_count_ = 0; ///< how many there were
+    std::uint64_t peers_version_ = 0;
 };
 
 } // namespace vgpualloc

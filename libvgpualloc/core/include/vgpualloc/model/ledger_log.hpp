@@ -5,13 +5,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vgpualloc/core/ids.hpp"
 #include "vgpualloc/core/rare_list.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/model/peer_rules.hpp"
 #include "vgpualloc/model/placement.hpp"
+#include "vgpualloc/model/request.hpp"
 
 namespace vgpualloc {
 
@@ -23,8 +26,19 @@ struct booking {
     placement where{};               ///< of a pod: what it has besides what its claims have
     std::vector<std::string> tags{}; ///< of pod_request::tags: what other pods may avoid
     rare_list<claim_id> claims{};    ///< of a pod: whose devices it uses too; they are live and on its node
+    shared_peers peers{};            ///< of pod_request::peers
     bool operator==(const booking&) const = default;
 };
+
+/// Of a pod with such a request.
+[[nodiscard]] inline booking booking_for(pod_id owner, const pod_request& request, placement where = {}) {
+    return {.owner = owner,
+            .cpu = request.cpu,
+            .memory = request.memory,
+            .where = std::move(where),
+            .tags = request.tags,
+            .peers = request.peers};
+}
 
 /// The place of a booking in the ledger's table. Places are used again after a checkpoint, with another generation.
 struct booking_id {

@@ -43,7 +43,10 @@ enum class rejection_code : std::uint8_t {
     insufficient_vgroups,       ///< an NPU's vGroups: what is left of them is too small for so many cores
     no_free_instance,           ///< MIG: no place for an instance that is large enough
     instance_memory_unknown,    ///< MIG: nobody knows whether the instance that comes next is large enough
-    insufficient_memory,        ///< host memory, which no policy looks at and which is checked last
+    insufficient_memory,        ///< host memory, which no policy looks at and which is checked after the devices
+    topology_spread,            ///< other nodes have fewer of the pods that the pod is to be spread among
+    pod_affinity_differs,       ///< no pod is near that the pod wants near
+    pod_anti_affinity,          ///< a pod is near that this one keeps away from, or that keeps this one away
     pod_is_live,                ///< misuse: the pod, or claim, is booked already
     pod_not_known,              ///< misuse: no such pod is booked, or its number is another's or too large
     node_not_known,             ///< misuse: the placement names a node that the cluster does not have
@@ -99,6 +102,9 @@ inline constexpr std::size_t node_rejection_code_count = static_cast<std::size_t
         "no_free_instance",
         "instance_memory_unknown",
         "insufficient_memory",
+        "topology_spread",
+        "pod_affinity_differs",
+        "pod_anti_affinity",
         "pod_is_live",
         "pod_not_known",
         "node_not_known",

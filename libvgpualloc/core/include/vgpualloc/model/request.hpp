@@ -9,6 +9,7 @@
 
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/model/host_rules.hpp"
+#include "vgpualloc/model/peer_rules.hpp"
 
 namespace vgpualloc {
 
@@ -66,6 +67,7 @@ struct pod_request {
     std::vector<std::string> avoids{};      ///< devices with one of these tags are refused
     bool containers_apart = false;          ///< no two containers on one device
     bool one_link_group = false;            ///< a container's devices from the largest link group first
+    shared_peers peers{};                   ///< what it requires of other pods, and which sets of pods it is in
 
     /// Whether the answer may depend on which device it is and not only on its state, so that equal devices differ.
     /// Whether a part may fall short of the request is for the mode to say (sharing_mode::may_compromise).

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,11 +12,12 @@
 #include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
+#include "vgpualloc/kube/peer_terms.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 
 namespace vgpualloc::kube {
 
-/// Of manifest::rules_ignored: the anti-affinity of a pod that runs keeps others away.
+/// Of snapshot_pod::rules_ignored: the anti-affinity of a pod that runs keeps others away.
 inline constexpr const char* anti_affinity_ignored = "pod anti-affinity (spec.affinity.podAntiAffinity)";
 
 /// One object, or one task of a Volcano Job. Of other kinds than pods, what makes pods, nodes and ConfigMaps only kind,
@@ -32,7 +34,7 @@ struct manifest {
     std::int64_t min_available = 0;
     std::optional<kubernetes::pod> pod; ///< of the object, or its template
     std::optional<kubernetes::node> node;
-    kubernetes::text_map data; ///< of a ConfigMap
+    kubernetes::text_map data; ///< of a ConfigMap; of a Namespace its labels
     /// Of a DeviceClass: spec.extendedResourceName, for which DRA gives its devices.
     std::string extended_resource;
     /// Of a ResourceQuota: what it allows and what of it is used, as written, by resource ("requests.nvidia.com/gpu").
@@ -43,7 +45,8 @@ struct manifest {
     std::string scheduler_name;
     host_facts host;  ///< of a node, without the labels, which `node` has; ready if no condition says so
     host_rules rules; ///< of a pod; of a DaemonSet's with the tolerations that its controller adds
-    /// What the pod also says of where and when it is to run, and nothing here looks at: "pod anti-affinity (spec.…)".
+    std::shared_ptr<const peer_terms> peers{}; ///< of a pod: what it requires of other pods; null: nothing
+    /// What the pod also says of where and when it is to run, and nothing here looks at: "host ports (spec.…)".
     std::vector<std::string> rules_ignored;
     /// Names in spec.schedulingGates; no scheduler looks at a pod as long as it has one. "gate" where one has no name.
     std::vector<std::string> gates{};

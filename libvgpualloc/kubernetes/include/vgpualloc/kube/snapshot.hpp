@@ -17,6 +17,7 @@
 #include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/kube/pod_sets.hpp"
 #include "vgpualloc/model/cluster.hpp"
 #include "vgpualloc/model/ledger.hpp"
 #include "vgpualloc/model/registration.hpp"
@@ -57,7 +58,7 @@ struct snapshot_pod {
     /// request.containers, which counts what the pod needs at once (counts_at_once).
     std::vector<own_request> own_requests{};
     bool counts_at_once = false;
-    std::vector<std::string> rules_ignored{}; ///< see manifest::rules_ignored
+    std::vector<std::string> rules_ignored{}; ///< see manifest::rules_ignored; with names_of() where no set is known
     std::vector<std::string> gates{};         ///< see manifest::gates
     std::string scheduler_name{};             ///< spec.schedulerName
     bool terminating = false;                 ///< it is being deleted
@@ -98,11 +99,14 @@ struct snapshot {
     std::vector<rule_object> rule_objects;             ///< in the order found
     std::vector<error> warnings;                       ///< what could not be read, or cannot be true
     dialect_set dialects;                              ///< as the nodes have them; other pods are to be read so too
+    pod_sets sets;                                     ///< that rules of pods look at
 
     [[nodiscard]] const cluster& nodes() const { return book->nodes(); }
     [[nodiscard]] const snapshot_device& device(node_index where, device_index which) const {
         return devices[where.at()][which.at()];
     }
+    /// These pods may be decided on later: what their rules look at is counted from now on.
+    void expect_pods(std::span<const manifest> pods);
     /// The requests of all pods, bound and pending, each as often as it occurs: what policies take for typical.
     [[nodiscard]] workload typical() const;
     /// The same with all rules, for idle_splitter.
@@ -120,5 +124,7 @@ struct snapshot {
 /// What a pod, or a pod of a template, asks for. Errors: those of its dialect and of the object, mismatch for a pod
 /// that is bound already, unsupported for one that asks in more than one dialect. `object` has a pod.
 [[nodiscard]] expected<snapshot_pod> read_snapshot_pod(const manifest& object, const dialect_set& dialects);
+/// The same of a pod for that snapshot, with its rules about other pods where expect_pods() was told of it.
+[[nodiscard]] expected<snapshot_pod> read_snapshot_pod(const manifest& object, const snapshot& state);
 
 } // namespace vgpualloc::kube
