@@ -122,8 +122,8 @@ std::int64_t headroom::more_of_beside(const vgpualloc::pod_request& request, std
     return placed;
 }
 
-headroom::filling headroom::filled_with(const vgpualloc::pod_request& request,
-                                        const vgpualloc::idle_splitter& splitter, const stop_signal& stop) {
+headroom::filling headroom::filled_with(const vgpualloc::pod_request& request, const vgpualloc::idle_splitter& splitter,
+                                        const stop_signal& stop) {
     const auto part = [](vgpualloc::idle_parts& parts, vgpualloc::idle_cause cause) -> std::int64_t& {
         return parts[static_cast<std::size_t>(cause)];
     };

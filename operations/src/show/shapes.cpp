@@ -194,11 +194,11 @@ void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& kno
     for (const auto& [request, pods] : pods_of(state, chosen)) {
         if (end.poll()) return;
         const auto available = known.find(*request);
-        const headroom::filling filled =
-            available == known.end() ? spare.filled_with(*request, splitter, stop)
-                                     : headroom::filling{.more = available->second.more,
-                                                         .idle = available->second.idle,
-                                                         .kept_idle = available->second.kept_idle};
+        const headroom::filling filled = available == known.end()
+                                             ? spare.filled_with(*request, splitter, stop)
+                                             : headroom::filling{.more = available->second.more,
+                                                                 .idle = available->second.idle,
+                                                                 .kept_idle = available->second.kept_idle};
         shape_row row{.name = shape_name(*pods.first),
                       .asks = resources_of(state, pods.first->object),
                       .cpu_milli = request->cpu.count(),

@@ -56,6 +56,10 @@ private:
             change_pod(object, metadata);
         } else if (of_kind == "ConfigMap") {
             change_config_map(object, metadata);
+        } else if (of_kind == "Namespace") {
+            if (name_of_namespace(metadata) != "default") rename(metadata, "name", name_class::ns);
+            change_labels(metadata, "labels");
+            return;
         } else {
             const auto names = of_kind == "PodGroup"        ? name_class::group
                                : of_kind == "PriorityClass" ? name_class::priority
@@ -78,6 +82,11 @@ private:
             else
                 hide(value);
         }
+    }
+
+    static std::string name_of_namespace(const document& metadata) {
+        const document* const name = metadata.find("name");
+        return name == nullptr ? std::string{} : name->text;
     }
 
     /// The namespace that objects without one are in keeps its name.
@@ -215,7 +224,7 @@ private:
         change_labels(spec, "nodeSelector");
         change_affinity(spec);
         change_taints(spec, "tolerations");
-        empty_items(spec, "topologySpreadConstraints");
+        change_spread(spec);
         empty_items(spec, "schedulingGates");
         if (spec.find("resourceClaims") != nullptr) {
             for (document& claim : spec["resourceClaims"].items) rename(claim, "name", name_class::claim);
@@ -281,7 +290,7 @@ private:
         }
     }
 
-    /// What is required of nodes is read; of the rest it counts that there is some.
+    /// What is required of nodes and pods is read; of wishes it counts that there are some.
     void change_affinity(document& spec) {
         if (spec.find("affinity") == nullptr) return;
         document& affinity = spec["affinity"];
@@ -299,7 +308,8 @@ private:
             std::erase_if(rules.members,
                           [&](const auto& member) { return member.first != required && member.first != preferred; });
             empty_items(rules, preferred);
-            if (kind != "nodeAffinity") empty_items(rules, required);
+            if (kind != "nodeAffinity")
+                change_items(rules, required, [this](document& term) { change_pod_term(term); });
         }
         if (affinity.find("nodeAffinity") == nullptr || affinity.find("nodeAffinity")->find(required) == nullptr)
             return;
@@ -313,6 +323,71 @@ private:
             hide(terms);
             if (key != "nodeSelectorTerms") key = name(name_class::word, key);
         }
+    }
+    template <class Change>
+    void change_items(document& holder, std::string_view member, Change change_item) {
+        if (holder.find(member) == nullptr) return;
+        document& list = holder[member];
+        if (!list.is_list()) return hide(list);
+        for (document& item : list.items) {
+            if (item.is_map())
+                change_item(item);
+            else
+                hide(item);
+        }
+    }
+    /// Items of a list that are texts.
+    template <class NewText>
+    void change_texts(document& holder, std::string_view member, NewText new_text) {
+        if (holder.find(member) == nullptr) return;
+        document& list = holder[member];
+        if (!list.is_list()) return hide(list);
+        for (document& item : list.items) {
+            if (item.is_text())
+                item.text = new_text(item.text);
+            else
+                hide(item);
+        }
+    }
+    void change_selector(document& holder, std::string_view member) {
+        if (holder.find(member) == nullptr) return;
+        document& selector = holder[member];
+        if (!selector.is_map()) return hide(selector);
+        std::erase_if(selector.members, [](const auto& field) {
+            return field.first != "matchLabels" && field.first != "matchExpressions";
+        });
+        change_labels(selector, "matchLabels");
+        change_items(selector, "matchExpressions", [this](document& entry) { change_requirement(entry, false); });
+    }
+    /// What terms of affinity and of spread have in common: domains, and the pods that are looked at.
+    void change_domains(document& term) {
+        if (term.find("topologyKey") != nullptr) {
+            document& key = term["topologyKey"];
+            if (key.is_text())
+                key.text = label_key(key.text);
+            else
+                hide(key);
+        }
+        change_selector(term, "labelSelector");
+        for (const char* const list : {"matchLabelKeys", "mismatchLabelKeys"}) {
+            change_texts(term, list, [this](const std::string& key) { return label_key(key); });
+        }
+    }
+    void change_pod_term(document& term) {
+        change_domains(term);
+        change_selector(term, "namespaceSelector");
+        change_texts(term, "namespaces",
+                     [this](const std::string& ns) { return ns == "default" ? ns : name(name_class::ns, ns); });
+    }
+    void change_spread(document& spec) {
+        change_items(spec, "topologySpreadConstraints", [this](document& term) {
+            change_domains(term);
+            keep_words(term, "whenUnsatisfiable", {"DoNotSchedule", "ScheduleAnyway"});
+            for (const char* const policy : {"nodeAffinityPolicy", "nodeTaintsPolicy"}) {
+                keep_words(term, policy, {"Honor", "Ignore"});
+            }
+            for (const char* const number : {"maxSkew", "minDomains"}) hide_text(term, number);
+        });
     }
     void change_term(document& term) {
         if (!term.is_map()) return hide(term);

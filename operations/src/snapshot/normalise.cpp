@@ -57,6 +57,7 @@ constexpr std::array pod_fields{"metadata/name",
 constexpr std::array container_fields{
     "name",          "resources", "resource", "resouces", "ressources", "restartPolicy", "securityContext/privileged",
     "ports/hostPort"};
+constexpr std::array namespace_fields{"metadata/name", "metadata/labels"};
 constexpr std::array config_map_fields{"metadata/name", "metadata/namespace", "data"};
 constexpr std::array rule_fields{"metadata/name", "metadata/namespace", "spec/minMember", "spec/extendedResourceName",
                                  "value"};
@@ -192,12 +193,12 @@ document normalised(std::span<const document> objects, const vgpualloc::dialect_
     const auto is_new = [&seen](const document& object, const std::string& kind) {
         const std::string ns = text_at(object, {"metadata", "namespace"});
         const std::string name = name_of(object);
-        const bool of_the_cluster = kind == "Node" || kube::is_of_the_cluster(kind);
+        const bool of_the_cluster = kind == "Node" || kind == "Namespace" || kube::is_of_the_cluster(kind);
         // Objects without a name are told one by one.
         return name.empty() ||
                seen.insert(kind + " " + (of_the_cluster || !ns.empty() ? ns : "default") + "/" + name).second;
     };
-    std::array<std::vector<document>, 4> by_kind; // nodes, ConfigMaps, rules, pods
+    std::array<std::vector<document>, 5> by_kind; // nodes, ConfigMaps, namespaces, rules, pods
     for (const document& object : objects) {
         const std::string kind = kind_of(object);
         if (kind == "Node" && is_new(object, kind)) {
@@ -207,13 +208,16 @@ document normalised(std::span<const document> objects, const vgpualloc::dialect_
         } else if (kind == "ConfigMap" && config_maps.contains(name_of(object))) {
             by_kind[1].push_back(headed(object, kind)); // of several of a name the last one counts
             keep_all(object, config_map_fields, "", by_kind[1].back());
-        } else if (kube::is_rule_kind(kind) && is_new(object, kind)) {
+        } else if (kind == "Namespace" && is_new(object, kind)) {
             by_kind[2].push_back(headed(object, kind));
-            keep_all(object, rule_fields, "", by_kind[2].back());
+            keep_all(object, namespace_fields, "", by_kind[2].back());
+        } else if (kube::is_rule_kind(kind) && is_new(object, kind)) {
+            by_kind[3].push_back(headed(object, kind));
+            keep_all(object, rule_fields, "", by_kind[3].back());
         } else if (kind == "Pod") {
             const std::string phase = text_at(object, {"status", "phase"});
             if (phase == "Succeeded" || phase == "Failed" || !is_new(object, kind)) continue;
-            by_kind[3].push_back(normalised_pod(object));
+            by_kind[4].push_back(normalised_pod(object));
         }
     }
     document list = document::map({{"apiVersion", "v1"}, {"kind", "List"}, {"items", document::list()}});

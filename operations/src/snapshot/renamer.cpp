@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "vgpualloc/kube/pod_sets.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 #include "vgpuformats/json.hpp"
 
@@ -47,11 +48,13 @@ std::string renamer::label_key(const std::string& key) {
     if (const std::size_t length = length_of_resource(key); length > 0) {
         return resource_name(key.substr(0, length)) + key.substr(length);
     }
-    // The name of a node is a label of its own, which nodes that are added get for themselves.
-    return is_label_read(key, names_) || key == vgpualloc::hostname_label ? key : name(name_class::label_key, key);
+    // The name of a node is a label of its own, which nodes that are added get for themselves; so is a namespace's.
+    const bool is_of_name = key == vgpualloc::hostname_label || key == vgpualloc::kube::namespace_label;
+    return is_label_read(key, names_) || is_of_name ? key : name(name_class::label_key, key);
 }
 
 std::string renamer::label_value(const std::string& key, const std::string& value) {
+    if (key == vgpualloc::kube::namespace_label) return value == "default" ? value : name(name_class::ns, value);
     if (!is_label_read(key, names_)) return names_.value_of(key, value);
     if (key.ends_with(".product")) return names_.product_of(value);
     return names_.is_plain(value) ? value : name(name_class::label_value, value);

@@ -264,9 +264,9 @@ private:
     void add_peers() {
         using vgpualloc::peer_rule_kind;
         if (pod_->request.peers.empty()) return;
-        for (const auto& [kind, name] : {std::pair{peer_rule_kind::spread, "topology spread"},
-                                         std::pair{peer_rule_kind::together, "pod affinity"},
-                                         std::pair{peer_rule_kind::apart, "pod anti-affinity"}}) {
+        for (const auto& [kind, name] :
+             {std::pair{peer_rule_kind::spread, "topology spread"}, std::pair{peer_rule_kind::together, "pod affinity"},
+              std::pair{peer_rule_kind::apart, "pod anti-affinity"}}) {
             vgpualloc::pod_peers peers = *pod_->request.peers;
             if (std::erase_if(peers.rules, [&](const auto& rule) { return rule.kind == kind; }) == 0) continue;
             vgpualloc::pod_request request = pod_->request;

@@ -1,5 +1,5 @@
-// Rules about other pods: what the allocator decides is what counting from nothing says, whatever was booked, taken back
-// and tried before.
+// Rules about other pods: what the allocator decides is what counting from nothing says, whatever was booked, taken
+// back and tried before.
 #include "model/nodes.hpp"
 
 #include <algorithm>

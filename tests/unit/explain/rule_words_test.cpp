@@ -157,15 +157,39 @@ TEST(explain_rules, what_was_not_looked_at_is_told) {
     EXPECT_THAT(explained(cluster + "  nodeSelector: {}\n  tolerations: [{operator: Exists}]\n").not_considered,
                 IsEmpty());
     const auto result = explained(
-        cluster + "  affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
-                  "kubernetes.io/hostname, labelSelector: {matchLabels: {app: a}}}]}}\n"
-                  "  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]\n");
-    EXPECT_THAT(result.not_considered, ElementsAre("pod anti-affinity (spec.affinity.podAntiAffinity)",
-                                                   "topology spread (spec.topologySpreadConstraints)"));
+        cluster + "  affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, "
+                  "podAffinityTerm: {topologyKey: kubernetes.io/hostname}}]}}\n"
+                  "  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
+                  "ScheduleAnyway}]\n");
+    EXPECT_THAT(result.not_considered,
+                ElementsAre("preferred pod anti-affinity (spec.affinity.podAntiAffinity)",
+                            "topology spread that may be given up (spec.topologySpreadConstraints)"));
     EXPECT_EQ(result.chosen, 0U);
     EXPECT_THAT(explaining::explanation_text(result, {}),
-                HasSubstr("\nnot considered, although it is there:\n  pod anti-affinity"));
+                HasSubstr("\nnot considered, although it is there:\n  preferred pod anti-affinity"));
     EXPECT_THAT(explaining::explanation_json(result, {}), HasSubstr("\"topology spread"));
+}
+
+TEST(explain_rules, other_pods_that_keep_a_pod_away_are_named) {
+    const std::string apart = "  affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                              "[{topologyKey: zone, labelSelector: {matchLabels: {app: db}}}]}}\n";
+    const std::string near = "  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                             "[{topologyKey: zone, labelSelector: {matchLabels: {app: db}}}]}}\n";
+    const std::string spread = "  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
+                               "DoNotSchedule, labelSelector: {matchLabels: {app: db}}}]\n";
+    const std::string zoned = node_with("n0", "", "zone: a");
+    std::string runs = pod("db-0", vgpu(1, 3000)) + "  nodeName: n0\n";
+    const std::string metadata = "metadata:\n";
+    ASSERT_NE(runs.find(metadata), std::string::npos) << runs;
+    runs.insert(runs.find(metadata) + metadata.size(), "  labels: {app: db}\n");
+    const auto rule = [&](const std::string& cluster, const std::string& lines) {
+        return explained(cluster + pod("p", vgpu(1, 3000)) + lines).nodes[0].refused.rule;
+    };
+    EXPECT_EQ(rule(zoned + runs, apart), "anti-affinity with ns/db-0 in zone a");
+    EXPECT_EQ(rule(zoned, apart), "");
+    EXPECT_EQ(rule(zoned, near), "affinity: no such pod in zone a");
+    EXPECT_EQ(rule(node_with("n0", ""), near), "affinity: no label zone");
+    EXPECT_EQ(rule(node_with("n0", ""), spread), "spread: no label zone");
 }
 
 // A priority that the cluster would preempt for is named, and takes nothing from those that run.

@@ -41,9 +41,8 @@ std::vector<std::string> kept_away(const manifest& with_rule, const std::vector<
     sets.add_rules_of(with_rule);
     std::vector<std::string> names;
     for (const manifest& other : others) {
-        const shared_peers peers =
-            sets.peers_of({.ns = other.ns, .labels = other.pod->labels, .terminating = other.terminating},
-                          other.peers.get());
+        const shared_peers peers = sets.peers_of(
+            {.ns = other.ns, .labels = other.pod->labels, .terminating = other.terminating}, other.peers.get());
         if (!peers.empty() && peers->is_in(0)) names.push_back(other.name);
     }
     return names;
@@ -118,8 +117,9 @@ TEST(peers, what_is_a_wish_is_named_and_what_is_required_is_not) {
               "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {}}]}}\n"
               "  topologySpreadConstraints: [{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]\n");
     EXPECT_THAT(pod.problems, IsEmpty());
-    EXPECT_THAT(pod.rules_ignored, ElementsAre("preferred pod affinity (spec.affinity.podAffinity)",
-                                               "topology spread that may be given up (spec.topologySpreadConstraints)"));
+    EXPECT_THAT(pod.rules_ignored,
+                ElementsAre("preferred pod affinity (spec.affinity.podAffinity)",
+                            "topology spread that may be given up (spec.topologySpreadConstraints)"));
     ASSERT_NE(pod.peers, nullptr);
     EXPECT_THAT(pod.peers->apart, SizeIs(1));
     EXPECT_THAT(pod.peers->spread, IsEmpty());
@@ -152,12 +152,12 @@ TEST(peers, what_the_api_server_refuses_is_a_problem) {
 }
 
 TEST(peers, pods_that_a_snapshot_is_told_of_later_count_and_are_counted) {
-    const std::string node = "kind: Node\nmetadata: {name: n, labels: {zone: a, nvidia.com/gpu.count: '2', "
+    const std::string node = "kind: Node\nmetadata: {name: n1, labels: {zone: a, nvidia.com/gpu.count: '2', "
                              "nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB}}\nstatus: {allocatable: {cpu: '8', "
                              "memory: 8Gi, pods: '10', nvidia.com/gpu: '2'}}\n";
     auto objects = read_manifests(node, "n.yaml");
     ASSERT_TRUE(objects.has_value());
-    objects->push_back(pod_with_spec("{app: db}", "  nodeName: n\n", "runs"));
+    objects->push_back(pod_with_spec("{app: db}", "  nodeName: n1\n", "runs"));
     auto state = make_snapshot(*objects, dialect_set{make_dialect_config()});
     ASSERT_TRUE(state.has_value()) << state.error().message();
     EXPECT_TRUE(state->bound[0].pod.request.peers.empty());

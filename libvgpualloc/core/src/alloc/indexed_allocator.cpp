@@ -397,11 +397,12 @@ expected<placement, rejection> indexed_allocator::decide_beside_peers(request_re
         const auto is_tied = [&](std::size_t n) {
             return answers[n].code == rejection_code::none && is_equal(answers[n], best);
         };
-        winner = node_index{draw_tied_node(*policies_.node, answers.size(), is_tied, [&](std::vector<std::size_t>& out) {
-            for (std::size_t n = 0; n < answers.size(); ++n) {
-                if (is_tied(n)) out.push_back(n);
-            }
-        })};
+        winner =
+            node_index{draw_tied_node(*policies_.node, answers.size(), is_tied, [&](std::vector<std::size_t>& out) {
+                for (std::size_t n = 0; n < answers.size(); ++n) {
+                    if (is_tied(n)) out.push_back(n);
+                }
+            })};
     }
     return choose_on(request, winner, true);
 }

@@ -15,9 +15,9 @@
 
 namespace vgpualloc {
 
-/// Follows a ledger: after each change of a node's bookings that node alone is counted again. Decides as kube-scheduler's
-/// plugins PodTopologySpread and InterPodAffinity filter (pkg/scheduler/framework/plugins/{podtopologyspread,
-/// interpodaffinity}/filtering.go).
+/// Follows a ledger: after each change of a node's bookings that node alone is counted again. Decides as
+/// kube-scheduler's plugins PodTopologySpread and InterPodAffinity filter
+/// (pkg/scheduler/framework/plugins/{podtopologyspread, interpodaffinity}/filtering.go).
 class peer_census {
 public:
     explicit peer_census(const ledger& book) : ledger_{&book} {}
@@ -63,9 +63,9 @@ private:
     std::uint64_t looked_at_ = 0; ///< the ledger's next event then
     host_rules rules_;
     shared_peers peers_;
-    std::vector<rule_counts> counts_;           ///< by rule
-    std::vector<domain> repelled_;              ///< by anti-affinity of pods that are booked; ascending
-    bool is_first_of_set_ = false;              ///< no pod of the set of its affinity is in any domain
+    std::vector<rule_counts> counts_; ///< by rule
+    std::vector<domain> repelled_;    ///< by anti-affinity of pods that are booked; ascending
+    bool is_first_of_set_ = false;    ///< no pod of the set of its affinity is in any domain
 };
 
 } // namespace vgpualloc

@@ -60,7 +60,8 @@ public:
     /// What answer() says of a node that passes why_not_node(), if that cannot change while the node is described as it
     /// is: none of its devices is what the first container that wants any accepts. none: it depends on their use.
     [[nodiscard]] rejection_code fixed_refusal(const pod_request& request, node_index where) const;
-    /// Why the pods that are booked keep the pod off a node, whatever is free there (peer_census). Comes after all else.
+    /// Why the pods that are booked keep the pod off a node, whatever is free there (peer_census). Comes after all
+    /// else.
     [[nodiscard]] rejection_detail why_not_beside_peers(const pod_request& request, node_index where) const {
         return census_->why_not(request, where);
     }

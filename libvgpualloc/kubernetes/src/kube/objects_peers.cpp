@@ -14,13 +14,14 @@ namespace {
 
 label_selector selector_from(const object_cursor& from) {
     label_selector result{.is_there = from.present()};
-    for (auto& [label, value] : from.at("matchLabels").texts()) result.labels.push_back({.key = label, .values = {value}});
+    for (auto& [label, value] : from.at("matchLabels").texts())
+        result.labels.push_back({.key = label, .values = {value}});
     for (const object_cursor& entry : from.at("matchExpressions").items()) {
         label_requirement requirement = requirement_from(entry);
         const bool compares = requirement.op == label_operator::greater || requirement.op == label_operator::less;
         if (compares) {
-            entry.at("operator").fail(error_code::unsupported, entry.at("operator").text(),
-                                      "In, NotIn, Exists or DoesNotExist");
+            entry.at("operator")
+                .fail(error_code::unsupported, entry.at("operator").text(), "In, NotIn, Exists or DoesNotExist");
             continue;
         }
         result.labels.push_back(std::move(requirement));
@@ -29,8 +30,7 @@ label_selector selector_from(const object_cursor& from) {
 }
 
 /// Also requires, or forbids, the values that the pod itself has of the keys in a list.
-void add_own_labels(const object_cursor& keys, label_operator op, const kubernetes::text_map& own,
-                    label_selector& to) {
+void add_own_labels(const object_cursor& keys, label_operator op, const kubernetes::text_map& own, label_selector& to) {
     for (const object_cursor& key : keys.items()) {
         const auto label = own.find(key.text());
         if (label != own.end()) to.labels.push_back({.key = label->first, .op = op, .values = {label->second}});

@@ -22,7 +22,7 @@ bool have(const kubernetes::text_map& labels, const std::vector<label_requiremen
 void pod_sets::add_namespaces(std::span<const manifest> objects) {
     const auto add = [&](const std::string& name) -> kubernetes::text_map& {
         kubernetes::text_map& labels = namespaces_[name];
-        labels["kubernetes.io/metadata.name"] = name;
+        labels[namespace_label] = name;
         return labels;
     };
     for (const manifest& object : objects) {
@@ -57,8 +57,8 @@ pod_sets::condition pod_sets::condition_of(const std::string& own_ns, const affi
     return result;
 }
 
-/// As kube-scheduler counts: a pod is near for all terms of an affinity or for none, and spread leaves out pods that are
-/// being deleted.
+/// As kube-scheduler counts: a pod is near for all terms of an affinity or for none, and spread leaves out pods that
+/// are being deleted.
 std::vector<std::pair<peer_rule, pod_sets::definition>> pod_sets::rules_of(const std::string& own_ns,
                                                                            const peer_terms& terms) const {
     std::vector<std::pair<peer_rule, definition>> result;

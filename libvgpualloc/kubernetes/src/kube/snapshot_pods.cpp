@@ -153,18 +153,19 @@ expected<snapshot_pod> read_request(const manifest& object, const dialect_set& d
 snapshot_pod read_request_or_failure(const manifest& object, const dialect_set& dialects, const pod_sets* sets) {
     auto pod = read_request(object, dialects, sets);
     if (pod) return *std::move(pod);
-    snapshot_pod unread{.ns = namespace_of(object),
-            .name = object.name,
-            .place = object.place,
-            .dialect = {},
-            .object = *object.pod,
-            .request = {.cpu = object.cpu, .memory = object.memory, .containers = {}, .rules = object.rules},
-            .container_names = {},
-            .rules_ignored = object.rules_ignored,
-            .gates = object.gates,
-            .scheduler_name = object.scheduler_name,
-            .terminating = object.terminating,
-            .failure = std::move(pod).error()};
+    snapshot_pod unread{
+        .ns = namespace_of(object),
+        .name = object.name,
+        .place = object.place,
+        .dialect = {},
+        .object = *object.pod,
+        .request = {.cpu = object.cpu, .memory = object.memory, .containers = {}, .rules = object.rules},
+        .container_names = {},
+        .rules_ignored = object.rules_ignored,
+        .gates = object.gates,
+        .scheduler_name = object.scheduler_name,
+        .terminating = object.terminating,
+        .failure = std::move(pod).error()};
     read_peers(object, sets, unread);
     return unread;
 }

@@ -23,8 +23,9 @@ public:
     explicit headroom(kube::snapshot& state);
 
     /// How many more pods of a request that asks for devices are placed until no node takes one. Rules about other pods
-    /// are not looked at: filled_with() does. Nodes that have the same devices in the same state and as much left of the host are filled once. Where a pod asks for one device,
-    /// and it is of no consequence where its part lies, devices are counted one by one.
+    /// are not looked at: filled_with() does. Nodes that have the same devices in the same state and as much left of
+    /// the host are filled once. Where a pod asks for one device, and it is of no consequence where its part lies,
+    /// devices are counted one by one.
     [[nodiscard]] std::int64_t more_of(const vgpualloc::pod_request& request, const stop_signal& stop = {});
 
     struct filling {

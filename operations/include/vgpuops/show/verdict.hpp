@@ -13,15 +13,15 @@ namespace vgpuops::show {
 
 /// In the order in which tables have them. Which one a pod has is decided in another order: verdict_of().
 enum class verdict : std::uint8_t {
-    scattered, ///< enough is free in total, not in one place
-    all_used,  ///< not enough is free even in total
-    host_full, ///< GPUs would do; CPU, memory or the pod limit will not
+    scattered,   ///< enough is free in total, not in one place
+    all_used,    ///< not enough is free even in total
+    host_full,   ///< GPUs would do; CPU, memory or the pod limit will not
     not_allowed, ///< there is room, and other pods keep it away: affinity, anti-affinity, spread
-    queue,     ///< a queue has not admitted it yet
-    gate,      ///< it has a scheduling gate
-    gang,      ///< it fits, and not as many of its gang as have to start together
-    never,     ///< no pod that ends would help: the pod, labels, the layout or nodes must change
-    fits_now,  ///< some node would take it as things are
+    queue,       ///< a queue has not admitted it yet
+    gate,        ///< it has a scheduling gate
+    gang,        ///< it fits, and not as many of its gang as have to start together
+    never,       ///< no pod that ends would help: the pod, labels, the layout or nodes must change
+    fits_now,    ///< some node would take it as things are
 };
 inline constexpr std::size_t verdict_count = 9;
 

@@ -102,8 +102,8 @@ public:
         return where.at() < records_.size() && records_[where.at()].present;
     }
 
-    /// Of a live pod: rules of other pods may come to look at sets that nobody looked at before. No event; peers_version()
-    /// rises.
+    /// Of a live pod: rules of other pods may come to look at sets that nobody looked at before. No event;
+    /// peers_version() rises.
     void set_peers(pod_id pod, shared_peers peers);
     [[nodiscard]] std::uint64_t peers_version() const noexcept { return peers_version_; }
 

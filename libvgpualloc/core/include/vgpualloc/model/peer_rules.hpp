@@ -11,8 +11,8 @@
 
 namespace vgpualloc {
 
-/// A set of pods that some rule looks at, such as those with a label in a namespace. Whoever reads the rules numbers the
-/// sets; one number is one set for all pods of a ledger.
+/// A set of pods that some rule looks at, such as those with a label in a namespace. Whoever reads the rules numbers
+/// the sets; one number is one set for all pods of a ledger.
 using pod_set = std::uint32_t;
 
 enum class peer_rule_kind : std::uint8_t {

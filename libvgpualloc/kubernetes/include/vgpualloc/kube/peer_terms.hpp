@@ -19,8 +19,8 @@ struct label_selector {
     auto operator<=>(const label_selector&) const = default;
 };
 
-/// One required term of podAffinity or podAntiAffinity. matchLabelKeys and mismatchLabelKeys are among the labels, as the
-/// API server puts them there.
+/// One required term of podAffinity or podAntiAffinity. matchLabelKeys and mismatchLabelKeys are among the labels, as
+/// the API server puts them there.
 struct affinity_term {
     std::string topology_key;
     label_selector pods{};

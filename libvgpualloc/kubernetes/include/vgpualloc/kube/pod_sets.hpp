@@ -17,6 +17,9 @@
 
 namespace vgpualloc::kube {
 
+/// The label that has the name of its namespace.
+inline constexpr const char* namespace_label = "kubernetes.io/metadata.name";
+
 /// What of a pod selectors look at.
 struct pod_traits {
     const std::string& ns; ///< "default" where the object names none
@@ -69,10 +72,10 @@ private:
     [[nodiscard]] static bool meets(const pod_traits& pod, const definition& wanted);
 
     std::map<std::string, kubernetes::text_map> namespaces_; ///< labels by name
-    bool has_labels_ = false;      ///< some object is a Namespace
-    bool asks_for_labels_ = false; ///< some rule selects namespaces by their labels
+    bool has_labels_ = false;                                ///< some object is a Namespace
+    bool asks_for_labels_ = false;                           ///< some rule selects namespaces by their labels
     std::map<definition, pod_set> numbers_;
-    std::vector<const definition*> definitions_;             ///< by number; keys of numbers_
+    std::vector<const definition*> definitions_; ///< by number; keys of numbers_
     /// Sets by a label and value that all their pods have; the others are in unkeyed_.
     std::map<std::pair<std::string, std::string>, std::vector<pod_set>> by_label_;
     std::vector<pod_set> unkeyed_;
