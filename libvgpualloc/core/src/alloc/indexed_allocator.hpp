@@ -16,6 +16,11 @@
 
 namespace vgpualloc {
 
+/// Of two nodes that fit; which of them goes first is for the ranks to say.
+[[nodiscard]] inline bool are_equally_good(const node_answer& a, const node_answer& b) noexcept {
+    return a.compromise == b.compromise && a.score == b.score;
+}
+
 /// What an allocator is made of; its functions are those of `allocator`.
 class indexed_allocator {
 public:
