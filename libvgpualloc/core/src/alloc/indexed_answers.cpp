@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "alloc/draw.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc {
 
