@@ -51,6 +51,17 @@ void tree_builder::close() {
     innermost().members.shrink_to_fit();
     if (open_.back().is_step) path_.pop_back();
     open_.pop_back();
+    hand_over_item();
+}
+
+/// After a list or map was closed.
+void tree_builder::hand_over_item() {
+    constexpr std::size_t depth_of_items = 2; // the root and its list
+    if (!unread_.take_item || keeps_items_ || open_.size() != depth_of_items) return;
+    document& list = innermost();
+    if (!list.is_list() || !open_.back().is_step || path_.back() != "items") return;
+    keeps_items_ = list.items.size() > 1 || !unread_.take_item(list.items.back(), root_.place); // after a scalar
+    if (!keeps_items_) list.items.pop_back();
 }
 
 bool tree_builder::key(std::string_view key, text_place place) {

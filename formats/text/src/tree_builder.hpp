@@ -38,7 +38,10 @@ public:
     [[nodiscard]] document& innermost() { return *open_.back().value; }
     /// The value added last, in the innermost list or map or as the root.
     [[nodiscard]] document& last();
-    [[nodiscard]] document take() { return std::exchange(root_, {}); }
+    [[nodiscard]] document take() {
+        keeps_items_ = false;
+        return std::exchange(root_, {});
+    }
 
     bool fail(vgpualloc::error_code code, std::string where, std::string field, std::string expected);
     [[nodiscard]] const std::optional<vgpualloc::error>& failure() const noexcept { return failure_; }
@@ -51,6 +54,7 @@ private:
     };
 
     [[nodiscard]] bool goes_on();
+    void hand_over_item();
     [[nodiscard]] document* append(text_place place);
     [[nodiscard]] static bool occurs(open_value& map, std::string_view key);
 
@@ -65,6 +69,7 @@ private:
     std::vector<std::string> path_; ///< keys that lead to the innermost of these; empty if all members are kept
     bool passing_ = false;          ///< what comes is, or is in, a member that is left out
     std::size_t passed_open_ = 0;   ///< lists and maps of that member that are open
+    bool keeps_items_ = false;      ///< an item of this root was not taken
     std::optional<vgpualloc::error> failure_;
 };
 

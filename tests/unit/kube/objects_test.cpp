@@ -337,4 +337,45 @@ TEST(yaml, bombs_and_depth_are_refused) {
     EXPECT_FALSE(refused(deep).empty());
 }
 
+/// Kind, name and place of what is read.
+std::vector<std::string> read_in_order(const std::string& text) {
+    std::vector<std::string> result;
+    const auto objects = read_manifests(text, "f.json");
+    if (!objects) return {objects.error().message()};
+    for (const manifest& object : *objects) result.push_back(object.kind + " " + object.name + " " + object.place);
+    return result;
+}
+
+TEST(manifests, items_of_a_list_are_the_same_whether_they_are_read_one_by_one_or_not) {
+    const std::string a = R"({"kind": "Queue", "metadata": {"name": "a"}})";
+    const std::string b = R"({"kind": "Queue", "metadata": {"name": "b"}})";
+    const std::string bare = R"({"metadata": {"name": "c"}})";
+    struct row {
+        std::string text;
+        std::vector<std::string> objects;
+    };
+    const std::vector<row> rows{
+        {R"({"kind": "List", "items": [)" + a + ",\n" + b + "]}", {"Queue a f.json: object 1", "Queue b f.json:2"}},
+        {R"({"items": [)" + a + "," + b + R"(], "kind": "List"})",
+         {"Queue a f.json: object 1", "Queue b f.json: object 2"}},
+        {R"({"items": [)" + a + "," + bare + "," + b + R"(], "kind": "QuotaList"})",
+         {"Queue a f.json: object 1", "Quota c f.json: object 2", "Queue b f.json: object 3"}},
+        {R"({"items": [)" + a + R"(], "kind": "Thing", "metadata": {"name": "t"}})", {"Thing t f.json:1"}},
+        {b + "\n" + R"({"items": [)" + a + R"(], "kind": "List"})", {"Queue b f.json:1", "Queue a f.json: object 2"}},
+        {R"({"items": [)" + a + R"(], "kind": "List"})" + "\n" + b, {"Queue a f.json: object 1", "Queue b f.json:2"}},
+        {R"({"items": [)" + a + ",\n1], \"kind\": \"List\"}", {"Queue a f.json: object 1", "  f.json:2"}},
+        {R"({"items": [1,)" + a + R"(], "kind": "List"})", {"  f.json: object 1", "Queue a f.json: object 2"}},
+        {R"({"items": [)" + a + ", {\"kind\": \n", {}},
+    };
+    for (const row& expected : rows) {
+        const auto objects = read_in_order(expected.text);
+        if (expected.objects.empty()) {
+            ASSERT_THAT(objects, testing::SizeIs(1));
+            EXPECT_THAT(objects[0], HasSubstr("f.json:2:1")) << "the error, and nothing of what came before it";
+        } else {
+            EXPECT_EQ(objects, expected.objects) << expected.text;
+        }
+    }
+}
+
 } // namespace

@@ -1,6 +1,7 @@
 // Reading large texts without the parts that nobody looks at.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,10 @@ struct unread_members {
     /// step of it. Null: all are kept.
     bool (*is_unread)(std::span<const std::string> path, std::string_view key) = nullptr;
     std::string_view advice = {}; ///< the end of the errors of size: what can be left out of a text
+    /// In JSON: takes what a list "items" of a map at the root holds, each as soon as it is read, so that they are
+    /// never all there. `root` is where that map begins. False: the item stays in the tree, as do all after it. What
+    /// was taken is void if the text ends in an error.
+    std::function<bool(document& item, text_place root)> take_item{};
 };
 
 /// parse_documents() but for such members. Of a key that one of them has twice no error tells. Another error: stopped.

@@ -216,12 +216,25 @@ class manifest_reader {
 public:
     manifest_reader(const std::string& name, const stop_signal& stop) : name_{&name}, stop_{stop} {}
 
+    /// An item of a list of which the rest is still to come. False if only the list says of what kind it is.
+    bool read_item(const document& item, vgpuformats::text_place list) {
+        if (item.find("kind") == nullptr) return false;
+        if (items_read_++ == 0) line_ = list.line;
+        read_object(item, {});
+        return true;
+    }
+    /// Whether items were read that are none of a list, or not all of one list: then nothing is in its order.
+    [[nodiscard]] bool has_misread(const std::vector<document>& roots) const {
+        return items_read_ > 0 && (roots.size() != 1 || !is_list(roots.front()));
+    }
+
     /// The items of a list are empty then. Reads nothing more once an end is wanted.
     void read(document& object, const std::string& kind_in_list) {
         if (stop_.poll()) return;
-        if (object.find("items") != nullptr && is_list(object)) {
+        const bool goes_on = std::exchange(items_read_, 0) > 0;
+        if (is_list(object)) {
             const std::string kind = object.find("kind")->text;
-            line_ = object.place.line;
+            if (!goes_on) line_ = object.place.line;
             std::vector<document>& items = object["items"].items;
             if (manifests_.empty()) manifests_.reserve(items.size());
             for (document& item : items) {
@@ -230,6 +243,13 @@ public:
             }
             return;
         }
+        read_object(object, kind_in_list);
+    }
+    [[nodiscard]] std::vector<manifest> take() { return std::move(manifests_); }
+
+private:
+    void read_object(const document& object, const std::string& kind_in_list) {
+        if (stop_.poll()) return;
         ++objects_;
         manifest result = headed(object, kind_in_list);
         const auto spec = cursor(object, result).at("spec");
@@ -268,13 +288,12 @@ public:
         }
         manifests_.push_back(std::move(result));
     }
-    [[nodiscard]] std::vector<manifest> take() { return std::move(manifests_); }
 
-private:
     static bool is_list(const document& object) {
         const auto* kind = object.find("kind");
-        return kind != nullptr && kind->text.ends_with("List") &&
-               (object.find("items")->is_list() || object.find("items")->is_null());
+        const auto* items = object.find("items");
+        return kind != nullptr && kind->text.ends_with("List") && items != nullptr &&
+               (items->is_list() || items->is_null());
     }
 
     object_cursor cursor(const document& object, manifest& target) const {
@@ -372,7 +391,8 @@ private:
     const std::string* name_;
     stop_signal stop_;
     std::size_t objects_ = 0;
-    std::int32_t line_ = 0; ///< of the object before
+    std::size_t items_read_ = 0; ///< by read_item(), of the list that is being parsed
+    std::int32_t line_ = 0;      ///< of the object before
     std::vector<manifest> manifests_;
 };
 
@@ -453,11 +473,22 @@ bool is_of_the_cluster(std::string_view rule_kind) {
     return std::ranges::find(kinds, rule_kind) != kinds.end();
 }
 
-expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name,
-                                               const stop_signal& stop) {
-    auto documents = documents_of(text, name, {.is_unread = is_unread_member, .advice = large_export_advice}, stop);
-    if (!documents) return unexpected(documents.error());
+namespace {
+
+/// The objects of a text. With `one_by_one` the items of its one list are read while the text is parsed; none if it
+/// turned out to be no such text.
+expected<std::optional<std::vector<manifest>>> objects_of(std::string_view text, const std::string& name,
+                                                          bool one_by_one, const stop_signal& stop) {
     manifest_reader reader{name, stop};
+    vgpuformats::unread_members unread{.is_unread = is_unread_member, .advice = large_export_advice};
+    if (one_by_one) {
+        unread.take_item = [&reader](document& item, vgpuformats::text_place list) {
+            return reader.read_item(item, list);
+        };
+    }
+    auto documents = documents_of(text, name, unread, stop);
+    if (!documents) return unexpected(documents.error());
+    if (reader.has_misread(*documents)) return std::optional<std::vector<manifest>>{};
     for (document& object : *documents) {
         if (object.kind != value_kind::map) {
             return unexpected(bad_value(error_code::malformed, "", shown(object), "a Kubernetes object")
@@ -468,6 +499,16 @@ expected<std::vector<manifest>> read_manifests(std::string_view text, const std:
     }
     if (stop.raised()) return unexpected(stop_signal::stopped());
     return reader.take();
+}
+
+} // namespace
+
+expected<std::vector<manifest>> read_manifests(std::string_view text, const std::string& name,
+                                               const stop_signal& stop) {
+    auto objects = objects_of(text, name, true, stop);
+    if (objects && !*objects) objects = objects_of(text, name, false, stop);
+    if (!objects) return unexpected(std::move(objects).error());
+    return **std::move(objects);
 }
 
 expected<std::vector<manifest>> read_told_objects(std::string_view text, const std::string& name) {
