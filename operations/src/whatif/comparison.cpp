@@ -13,12 +13,15 @@
 #include "../show/overview_tables.hpp"
 #include "answer_parts.hpp"
 #include "placement_words.hpp"
+#include "vgpuops/show/names.hpp"
 
 namespace vgpuops::whatif {
 
 namespace {
 
-constexpr std::string_view whole_suffix = " whole";
+/// The kind of a row. Whether a model's name has to be in full depends on the other models, so it may be in full on
+/// one side only: here it is short.
+std::string short_kind(const show::device_row& row) { return show::short_model(row.model) + " " + row.sharing; }
 
 /// The rows of one kind together.
 struct kind_sum {
@@ -32,7 +35,7 @@ using sums_by_kind = std::map<std::string, kind_sum>;
 sums_by_kind sums_of(const show::overview& seen) {
     sums_by_kind result;
     for (const show::device_row& row : seen.rows) {
-        kind_sum& sum = result[row.kind];
+        kind_sum& sum = result[short_kind(row)];
         sum.gpus += row.gpus;
         for (std::size_t part = 0; part < sum.parts.size(); ++part) sum.parts[part] += row.parts[part];
     }
@@ -46,14 +49,15 @@ public:
 
     void add(const show::overview& seen, std::int64_t free_part::* column) {
         for (const show::device_row& row : seen.rows) {
-            if (row.kind.ends_with(whole_suffix)) {
+            const std::string kind = short_kind(row);
+            if (row.sharing == "whole") {
                 constexpr std::size_t free_now = 1;
-                entry_of(row.kind, row.kind, "gpu").*column += row.parts[free_now] / vgpualloc::whole_gpu.count();
+                entry_of(kind, kind, "gpu").*column += row.parts[free_now] / vgpualloc::whole_gpu.count();
                 continue;
             }
             for (const show::largest_part& largest : row.largest) {
                 const bool is_instance = largest.node.empty();
-                free_part& entry = entry_of(row.kind, is_instance ? std::string{} : row.kind, largest.part);
+                free_part& entry = entry_of(kind, is_instance ? std::string{} : kind, largest.part);
                 if (is_instance) {
                     entry.memory_mib = largest.memory_mib;
                     entry.*column += largest.amount;
