@@ -307,7 +307,7 @@ class WhatIf(CliTest):
     def test_the_text_for_harbor(self):
         self.assertEqual(self.vgpusim("whatif", HARBOR, "--drain", "h3").stdout, DRAINED)
         wide = self.vgpusim("whatif", HARBOR, "--drain", "h3", "--all").stdout
-        for words in ("\n  ~ lab/nb-2     h3 -> h1: GPU-", "\nwhy not, each at its turn:\n  prod/rank-2: 0/4 nodes", "\nplaced by bid_price\n", "\n  idle GPUs "):
+        for words in ("\n  ~ lab/nb-2     h3 -> h1: GPU-", "\nwhy not, each at its turn:\n  lab/tune-[0-1]: 0/4 nodes", "\nplaced by bid_price\n", "\n  idle GPUs "):
             self.assertIn(words, wide)
         comparison = self.ask("--drain", "h3", file=HARBOR)["comparison"]
         shown = json.loads(self.vgpusim("show", HARBOR, "--json").stdout)["totals"]

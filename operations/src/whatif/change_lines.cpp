@@ -27,6 +27,7 @@ struct line_words {
     char mark = ' ';
     std::string node{}; ///< before the details, in a column of its own
     std::string details{};
+    std::int64_t pods_each = 1; ///< for which a name stands: replicas of one template
 
     auto operator<=>(const line_words&) const = default;
 };
@@ -41,7 +42,7 @@ struct alike_things {
 struct change_line {
     line_words words{};
     std::string name{};
-    std::size_t things = 1;
+    std::int64_t things = 1;
 };
 
 class line_maker {
@@ -64,8 +65,9 @@ public:
             const pod_fate fate = fate_of_refused(entry);
             add({.mark = mark_of(fate),
                  .node = fate == pod_fate::stops ? entry.asked.from : std::string{},
-                 .details = std::string{show::to_string(entry.waits_for)}},
-                name_of_many(entry, entry.refused));
+                 .details = std::string{show::to_string(entry.waits_for)},
+                 .pods_each = entry.refused},
+                name_of(entry, entry.refused));
         }
         for (const ended_pod& pod : answered_->ended) {
             add({.mark = '-', .node = pod.node, .details = "ends with its node"}, pod.name);
@@ -74,9 +76,14 @@ public:
     }
 
 private:
-    [[nodiscard]] static std::string name_of_many(const pod_answer& entry, std::int64_t pods) {
+    [[nodiscard]] static bool is_one_pod(const pod_answer& entry) {
+        return entry.asked.count == 1 && !entry.asked.one_per_node;
+    }
+
+    /// "2 of team/worker": names do not end in the number, so that fold() takes it for none of theirs.
+    [[nodiscard]] static std::string name_of(const pod_answer& entry, std::int64_t pods) {
         const std::string name = entry.asked.pod.full_name();
-        return pods == 1 && entry.asked.count == 1 ? name : fmt::format("{} x {}", name, pods);
+        return is_one_pod(entry) ? name : fmt::format("{} of {}", pods, name);
     }
 
     void add(line_words words, std::string name) {
@@ -86,11 +93,10 @@ private:
     }
 
     void add_placed(const pod_answer& entry) {
-        const bool is_one = entry.asked.count == 1 && !entry.asked.one_per_node;
         if (lists_all_) {
             for (std::size_t i = 0; i < entry.placed.size(); ++i) {
-                const std::string number = is_one ? std::string{} : fmt::format(" #{}", i + 1);
-                add_on(entry, entry.placed[i].node, share_words(entry.placed[i].shares),
+                const std::string number = is_one_pod(entry) ? std::string{} : fmt::format(" #{}", i + 1);
+                add_on(entry, {.node = entry.placed[i].node, .details = share_words(entry.placed[i].shares)},
                        entry.asked.pod.full_name() + number);
             }
             return;
@@ -100,21 +106,23 @@ private:
         std::map<std::string, std::int64_t> by_node; // replicas may be a million
         for (const auto& where : entry.placed) ++by_node[where.node];
         for (const auto& [node, pods] : by_node) {
-            add_on(entry, node, asks, is_one ? entry.asked.pod.full_name() : name_of_many(entry, pods));
+            add_on(entry, {.node = node, .details = asks, .pods_each = pods}, name_of(entry, pods));
         }
     }
 
-    void add_on(const pod_answer& entry, const std::string& node, const std::string& parts, std::string name) {
-        const pod_fate fate = fate_on(*answered_, entry, node);
+    /// A pod that is placed; `words` have the node and what it gets there.
+    void add_on(const pod_answer& entry, line_words words, std::string name) {
+        const pod_fate fate = fate_on(*answered_, entry, words.node);
         if (fate == pod_fate::stays) return;
-        if (fate == pod_fate::starts) {
-            add({.mark = mark_of(fate), .node = node, .details = parts}, std::move(name));
-            return;
+        words.mark = mark_of(fate);
+        if (fate != pod_fate::starts) {
+            std::string details = entry.asked.from + " -> " + words.node;
+            if (words.node == entry.asked.from) details += same_node_words(entry);
+            if (lists_all_) details += ": " + words.details;
+            words.node.clear();
+            words.details = std::move(details);
         }
-        std::string details = entry.asked.from + " -> " + node;
-        if (node == entry.asked.from) details += same_node_words(entry);
-        if (lists_all_) details += ": " + parts;
-        add({.mark = mark_of(fate), .details = std::move(details)}, std::move(name));
+        add(std::move(words), std::move(name));
     }
 
     [[nodiscard]] std::string same_node_words(const pod_answer& entry) const {
@@ -135,7 +143,9 @@ private:
                 continue;
             }
             for (show::folded_name& piece : show::fold(group.names)) {
-                lines.push_back({.words = group.words, .name = std::move(piece.text), .things = piece.names});
+                lines.push_back({.words = group.words,
+                                 .name = std::move(piece.text),
+                                 .things = static_cast<std::int64_t>(piece.names) * group.words.pods_each});
             }
         }
         groups_.clear();
@@ -149,10 +159,31 @@ private:
     std::map<line_words, std::size_t> positions_; ///< in groups_
 };
 
-/// Takes lines out of the list where a mark has more than are shown. What is left out is said by mark.
-std::map<char, std::size_t> shorten(std::vector<change_line>& lines) {
+/// Makes one line of those that say the same, where a mark has more lines than are shown. They stand together.
+void join_alike(std::vector<change_line>& lines, const std::map<char, std::size_t>& lines_by_mark) {
+    std::vector<change_line> result;
+    for (std::size_t i = 0; i < lines.size();) {
+        std::size_t end = i + 1;
+        const bool is_long = lines_by_mark.at(lines[i].words.mark) > lines_of_a_mark;
+        std::int64_t others = 0;
+        while (is_long && end < lines.size() && lines[end].words == lines[i].words) others += lines[end++].things;
+        change_line joined = std::move(lines[i]);
+        if (others > 0) joined.name += fmt::format(" and {} more", others);
+        joined.things += others;
+        result.push_back(std::move(joined));
+        i = end;
+    }
+    lines = std::move(result);
+}
+
+/// Takes lines out of the list where a mark has more than are shown. Returns how many nodes or pods are left out by
+/// mark.
+std::map<char, std::int64_t> shorten(std::vector<change_line>& lines) {
+    std::map<char, std::size_t> lines_by_mark;
+    for (const change_line& line : lines) ++lines_by_mark[line.words.mark];
+    join_alike(lines, lines_by_mark);
     std::map<char, std::size_t> seen;
-    std::map<char, std::size_t> left_out;
+    std::map<char, std::int64_t> left_out;
     std::erase_if(lines, [&](const change_line& line) {
         if (++seen[line.words.mark] <= lines_of_a_mark) return false;
         left_out[line.words.mark] += line.things;
@@ -174,7 +205,7 @@ class line_printer {
 public:
     line_printer(std::size_t name_width, std::string& text) : name_width_{name_width}, text_{&text} {}
 
-    void add(const std::vector<change_line>& lines, std::map<char, std::size_t> left_out, const char* things) {
+    void add(const std::vector<change_line>& lines, std::map<char, std::int64_t> left_out, const char* things) {
         std::size_t node_width = 0;
         for (const change_line& line : lines) node_width = std::max(node_width, line.words.node.size());
         for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -187,7 +218,7 @@ public:
             }
             if (i + 1 < lines.size() && lines[i + 1].words.mark == words.mark) continue;
             end_line();
-            if (const std::size_t more = left_out[words.mark]; more > 0) {
+            if (const std::int64_t more = left_out[words.mark]; more > 0) {
                 add_line(*text_, fmt::format("  {} and {} {} more (--all)", words.mark, more, things));
             }
         }
@@ -268,8 +299,8 @@ void add_changes(const answer& answered, bool lists_all, std::string& text) {
         constexpr std::string_view marks = "+~-.";
         return std::tuple{marks.find(line.words.mark), place};
     });
-    std::map<char, std::size_t> nodes_left_out;
-    std::map<char, std::size_t> pods_left_out;
+    std::map<char, std::int64_t> nodes_left_out;
+    std::map<char, std::int64_t> pods_left_out;
     if (!lists_all) {
         nodes_left_out = shorten(nodes);
         pods_left_out = shorten(pods);

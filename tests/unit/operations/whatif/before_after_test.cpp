@@ -116,6 +116,7 @@ void expect_sums(const std::vector<kube::manifest>& cluster, const whatif::answe
     EXPECT_EQ(before.parts, seen->parts);
     EXPECT_EQ(before.gpus, seen->gpus);
     EXPECT_EQ(before.pods_run, seen->pods_run);
+    if (!seen->shapes.empty()) EXPECT_EQ(answer.before.idle, seen->mean);
 
     const std::string empty_line = "\n\n"; // after what is said of pods that are placed anew
     const std::string rest = answer.is_anew ? text.substr(text.find(empty_line) + empty_line.size()) : text;
@@ -273,13 +274,17 @@ TEST(whatif_before_after, pods_that_end_with_their_node_stop) {
 
 TEST(whatif_before_after, of_many_alike_ten_lines_are_listed) {
     std::string text;
+    std::string pods;
     for (int i = 0; i < 12; ++i) text += card_node("n" + std::string(1, static_cast<char>('a' + i)), 1);
-    for (int i = 0; i < 12; ++i) text += pod_object("p" + std::string(1, static_cast<char>('a' + i)), 40960);
-    const auto answer = answered(objects(text), {});
+    for (int i = 0; i < 12; ++i) pods += pod_object("p" + std::string(1, static_cast<char>('a' + i)), 40960);
+    const auto answer = answered(objects(text + pods), {});
     const std::string short_text = whatif::answer_text(answer);
     EXPECT_THAT(short_text, HasSubstr("  + and 2 pods more (--all)\n"));
     EXPECT_EQ(marks_in(short_text)["+"], 10);
     EXPECT_EQ(marks_in(whatif::answer_text(answer, true))["+"], 12);
+    const auto full = answered(objects(card_node("a", 1) + running_pod("r", "a", 0, 40000) + pods), {});
+    EXPECT_THAT(whatif::answer_text(full), HasSubstr("\n  . ns/pa and 11 more  all used\n"));
+    EXPECT_EQ(marks_in(whatif::answer_text(full, true))["."], 12);
 }
 
 TEST(whatif_before_after, replicas_are_counted_by_node) {
@@ -288,7 +293,7 @@ TEST(whatif_before_after, replicas_are_counted_by_node) {
     const auto answer = answered(objects(card_node("a", 2)), {.added_pods = added});
     EXPECT_THAT(lines_of(whatif::answer_text(answer)),
                 testing::IsSupersetOf({"2 pods start, 0 stop; 1 still waits (1 all used).",
-                                       "  + ns/w x 2  a  40960 MiB", "  . ns/w x 1  all used"}));
+                                       "  + 2 of ns/w  a  40960 MiB", "  . 1 of ns/w  all used"}));
 }
 
 TEST(whatif_before_after, the_document_has_every_number_of_the_table) {
