@@ -247,6 +247,26 @@ TEST(whatif_before_after, the_words_of_waiting_pods_are_those_of_show_where_noth
     EXPECT_GT(compared, 3);
 }
 
+TEST(whatif_before_after, pods_of_a_gang_that_is_short_wait_for_their_gang) {
+    const pod_extras of_a_gang{.annotations = "scheduling.k8s.io/group-name: g,"};
+    const std::string text =
+        card_node("a", 1) + pod_object("p0", 30000, of_a_gang) + pod_object("p1", 30000, of_a_gang);
+    const auto answer = answered(objects(text), {});
+    EXPECT_THAT(whatif::answer_text(answer), HasSubstr("0 pods start, 0 stop; 2 still wait (2 gang).\n"
+                                                       "  . ns/p[0-1]  gang\n"));
+    EXPECT_THAT(whatif::answer_text(answer, true), HasSubstr("its gang ns/g starts together or not at all"));
+}
+
+TEST(whatif_before_after, pods_without_devices_are_not_counted) {
+    const std::string plain = "---\nkind: Pod\nmetadata: {name: cpu, namespace: ns}\nspec: {containers: [{name: c, "
+                              "resources: {requests: {cpu: '1'}}}]}\n";
+    const auto cluster = objects(card_node("a", 1) + plain);
+    const auto answer = answered(cluster, {});
+    EXPECT_THAT(whatif::answer_text(answer), testing::StartsWith("0 pods start, 0 stop; none waits.\n"
+                                                                 "  beside these, pods without GPUs: 1 starts\n"));
+    expect_sums(cluster, answer, "a pod without devices");
+}
+
 TEST(whatif_before_after, nodes_have_marks) {
     const std::string text = card_node("a", 2) + card_node("b", 2, "mig") + card_node("c", 1) + card_node("d", 1) +
                              "spec: {unschedulable: true}\n" + card_node("e", 1);
