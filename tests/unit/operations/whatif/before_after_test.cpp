@@ -122,6 +122,7 @@ void expect_sums(const std::vector<kube::manifest>& cluster, const whatif::answe
     const std::string rest = answer.is_anew ? text.substr(text.find(empty_line) + empty_line.size()) : text;
     auto counts = counts_in(rest);
     auto marks = marks_in(rest);
+    EXPECT_FALSE(marks.contains(" ")) << "what stays where it is is not listed";
     EXPECT_EQ(counts["starts"], marks["+"]);
     EXPECT_EQ(counts["moves"] + counts["restarts"], marks["~"]);
     EXPECT_EQ(counts["stops"], marks["-"]);
