@@ -116,7 +116,9 @@ void expect_sums(const std::vector<kube::manifest>& cluster, const whatif::answe
     EXPECT_EQ(before.parts, seen->parts);
     EXPECT_EQ(before.gpus, seen->gpus);
     EXPECT_EQ(before.pods_run, seen->pods_run);
-    if (!seen->shapes.empty()) EXPECT_EQ(answer.before.idle, seen->mean);
+    if (!seen->shapes.empty()) {
+        EXPECT_EQ(answer.before.idle, seen->mean);
+    }
 
     const std::string empty_line = "\n\n"; // after what is said of pods that are placed anew
     const std::string rest = answer.is_anew ? text.substr(text.find(empty_line) + empty_line.size()) : text;
