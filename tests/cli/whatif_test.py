@@ -18,10 +18,10 @@ DRAINED = """\
   - lab/tune-0   h3  scattered
   . lab/tune-1   scattered;  prod/rank-2: scattered
 
-                     BEFORE  AFTER  CHANGE                                    BEFORE  AFTER  CHANGE
-GPUs                   14.0   14.0       0   A100-40GB hami-core largest MiB   36864      0  -36864
-  used                  5.9    5.0    -0.9   L40S hami-core largest MiB        21492  21492       0
-  free                  4.1    3.0    -1.1   kWh a day, at most                 80.2   69.8   -10.4
+                     BEFORE  AFTER  CHANGE                          BEFORE  AFTER  CHANGE
+GPUs                   14.0   14.0       0   A100-40GB largest MiB   36864      0  -36864
+  used                  5.9    5.0    -0.9   L40S largest MiB        21492  21492       0
+  free                  4.1    3.0    -1.1   kWh a day, at most       80.2   69.8   -10.4
   out of service        4.0    6.0    +2.0
 pods run                 12     12       0
 """
@@ -309,6 +309,7 @@ class WhatIf(CliTest):
         wide = self.vgpusim("whatif", HARBOR, "--drain", "h3", "--all").stdout
         for words in ("\n  ~ lab/nb-2     h3 -> h1: GPU-", "\nwhy not, each at its turn:\n  lab/tune-[0-1]: 0/4 nodes", "\nplaced by bid_price\n", "\n  idle GPUs "):
             self.assertIn(words, wide)
+        self.assertLessEqual(max(len(line) for line in self.vgpusim("whatif", HARBOR, "--add-nodes", "h1=90000").stdout.splitlines()), 100)
         comparison = self.ask("--drain", "h3", file=HARBOR)["comparison"]
         shown = json.loads(self.vgpusim("show", HARBOR, "--json").stdout)["totals"]
         self.assertEqual({key: comparison[key]["before"] for key in ("used", "free", "out", "pods_run")},

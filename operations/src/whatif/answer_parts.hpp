@@ -22,8 +22,9 @@ void add_changes(const answer& answered, bool lists_all, std::string& text);
 /// Parts of GPUs that are free, before and after: whole GPUs of a kind, instances of a profile on all GPUs, or the
 /// largest slice or the most replicas that one pod could have.
 struct free_part {
-    std::string kind{}; ///< empty: instances, of all kinds
-    std::string part{}; ///< as largest_part::part
+    std::string kind{};  ///< empty: instances, of all kinds
+    std::string model{}; ///< of the kind
+    std::string part{};  ///< as largest_part::part
     std::int64_t before = 0;
     std::int64_t after = 0;
     bool is_touched = false;     ///< what is used, free or out of service of a kind with such parts changes

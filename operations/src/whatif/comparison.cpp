@@ -52,12 +52,12 @@ public:
             const std::string kind = short_kind(row);
             if (row.sharing == "whole") {
                 constexpr std::size_t free_now = 1;
-                entry_of(kind, kind, "gpu").*column += row.parts[free_now] / vgpualloc::whole_gpu.count();
+                entry_of(row, kind, "gpu").*column += row.parts[free_now] / vgpualloc::whole_gpu.count();
                 continue;
             }
             for (const show::largest_part& largest : row.largest) {
                 const bool is_instance = largest.node.empty();
-                free_part& entry = entry_of(kind, is_instance ? std::string{} : kind, largest.part);
+                free_part& entry = entry_of(row, is_instance ? std::string{} : kind, largest.part);
                 if (is_instance) {
                     entry.memory_mib = largest.memory_mib;
                     entry.*column += largest.amount;
@@ -80,10 +80,12 @@ public:
     }
 
 private:
-    free_part& entry_of(const std::string& kind, const std::string& shown_kind, const std::string& part) {
+    free_part& entry_of(const show::device_row& row, const std::string& shown_kind, const std::string& part) {
         free_part& entry = parts_[{shown_kind, part}];
         entry.kind = shown_kind;
+        entry.model = shown_kind.empty() ? std::string{} : show::short_model(row.model);
         entry.part = part;
+        const std::string kind = short_kind(row);
         const auto former = before_->find(kind);
         const auto later = after_->find(kind);
         const bool is_same = former != before_->end() && later != after_->end() && former->second == later->second;
@@ -116,11 +118,14 @@ comparison_line line_of(std::string name, std::int64_t before, std::int64_t afte
 
 std::string counted_words(std::int64_t count) { return std::to_string(count); }
 
-std::string name_of(const free_part& entry) {
+/// Slices and replicas go by their model; where it is shared in several ways of which that is so, by their kind.
+std::string name_of(const free_part& entry, const std::vector<free_part>& all) {
     if (entry.kind.empty()) return "mig-" + entry.part + " free";
-    if (entry.part == "slice") return entry.kind + " largest MiB";
-    if (entry.part == "replicas") return entry.kind + " on one node";
-    return entry.kind + " free";
+    if (entry.part == "gpu") return entry.kind + " free";
+    const bool is_alone = std::ranges::count_if(all, [&](const free_part& other) {
+                              return other.model == entry.model && other.part == entry.part;
+                          }) == 1;
+    return (is_alone ? entry.model : entry.kind) + (entry.part == "slice" ? " largest MiB" : " replicas, one node");
 }
 
 std::vector<comparison_line> gpu_lines(const answer& answered) {
@@ -140,9 +145,10 @@ std::vector<comparison_line> gpu_lines(const answer& answered) {
 
 std::vector<comparison_line> part_lines(const answer& answered, bool lists_all) {
     std::vector<comparison_line> lines;
-    for (const free_part& entry : free_parts_of(answered)) {
+    const std::vector<free_part> parts = free_parts_of(answered);
+    for (const free_part& entry : parts) {
         if (lists_all || entry.is_touched) {
-            lines.push_back(line_of(name_of(entry), entry.before, entry.after, counted_words));
+            lines.push_back(line_of(name_of(entry, parts), entry.before, entry.after, counted_words));
         }
     }
     const std::int64_t wh_before = answered.view_before.energy.wh;
@@ -155,8 +161,7 @@ std::vector<comparison_line> part_lines(const answer& answered, bool lists_all) 
 }
 
 /// Lines of one half of the table, all equally long, with the heading.
-std::vector<std::string> columns_of(const std::vector<comparison_line>& lines) {
-    constexpr std::size_t name_width_min = 19;
+std::vector<std::string> columns_of(const std::vector<comparison_line>& lines, std::size_t name_width_min) {
     const comparison_line heading{.before = "BEFORE", .after = "AFTER", .change = "CHANGE"};
     std::array<std::size_t, 4> widths{name_width_min, heading.before.size(), heading.after.size(),
                                       heading.change.size()};
@@ -193,9 +198,14 @@ std::vector<free_part> free_parts_of(const answer& answered) {
 }
 
 void add_comparison(const answer& answered, bool lists_all, std::string& text) {
-    const std::vector<std::string> left = columns_of(gpu_lines(answered));
+    constexpr std::size_t name_width = 19;
+    constexpr std::size_t table_width_max = 100;
+    const std::vector<comparison_line> lines = gpu_lines(answered);
+    std::vector<std::string> left = columns_of(lines, name_width);
     const std::vector<comparison_line> parts = part_lines(answered, lists_all);
-    const std::vector<std::string> right = parts.empty() ? std::vector<std::string>{} : columns_of(parts);
+    const std::vector<std::string> right = parts.empty() ? std::vector<std::string>{} : columns_of(parts, name_width);
+    const bool is_wide = !right.empty() && left.front().size() + right.front().size() + 3 > table_width_max;
+    if (is_wide) left = columns_of(lines, 0); // as narrow as the names are
     text += "\n";
     for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
         const std::string before_gap = i < left.size() ? left[i] : std::string(left.front().size(), ' ');
