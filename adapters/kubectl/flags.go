@@ -66,7 +66,7 @@ var commands = []command{
 		{"add-pods", "", "add_pods", files, "FILE", "add pods: manifests with their replicas; may be repeated"},
 		{"anew", "", "anew", truth, "", "place every pod that may move anew"},
 		{"find-layout", "", "find_layout", text, "NODES", "try the MIG layouts of these nodes, best first"},
-		{"all", "", "all", truth, "", "all layouts that were tried"},
+		{"all", "", "all", truth, "", "leave out no line: every pod with its devices, why others find no place, or all layouts"},
 		{"find-nodes", "", "find_nodes", text, "KIND", "find the smallest number of nodes like KIND that places every pod"},
 	}},
 	{"plan", "", "which pods move so that one fits, or so that devices or nodes become empty; nothing is done", []flagOf{
@@ -258,9 +258,6 @@ func (v *values) check(flags *pflag.FlagSet, known command) error {
 	}
 	if flags.Changed("find-layout") && flags.Changed("find-nodes") {
 		return errors.New("--find-layout and --find-nodes: expected one of them")
-	}
-	if known.name == "whatif" && flags.Changed("all") && !flags.Changed("find-layout") {
-		return errors.New("--all: expected --find-layout with it")
 	}
 	if known.name == "show" {
 		return nil

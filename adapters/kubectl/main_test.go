@@ -151,7 +151,7 @@ func TestBadFlagsAreOneLineAndCode2(t *testing.T) {
 	for _, arguments := range [][]string{
 		{}, {"shwo"}, {"show", "--bye=pool"}, {"show", "cluster.json"}, {"show", "--by="}, {"show", "-o", "html"}, {"show", "--prices=nothing.json"},
 		{"why", "a", "b"}, {"why", ""}, {"why", "-n", "train"}, {"why", "train/llm-3", "-n", "train"}, {"plan", "-n", "train", "--consolidate=nodes"},
-		{"whatif", "--find-nodes=a100-1", "--find-layout=mig-1"}, {"whatif", "--all"}, {"whatif", "--add-pods=-", "--node-template=-"},
+		{"whatif", "--find-nodes=a100-1", "--find-layout=mig-1"}, {"whatif", "--add-pods=-", "--node-template=-"},
 		{"show", "--request-timeout=soon"}, {"show", "--request-timeout=-1s"}, {"show", "--kubeconfig=nothing"}, {"show", "--context=other"},
 	} {
 		code, out, complaints := answered("", arguments...)

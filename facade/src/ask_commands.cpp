@@ -266,8 +266,8 @@ void whatif_into(reply_texts& reply, const named_options& options, const vgpufor
     auto chosen = question_of(options, known);
     if (!chosen) return reply.fail(chosen.error());
     chosen->asked.make_policies = make_policies;
+    const bool lists_all = chosen->lists_all;
     if (!chosen->layouts_of.empty()) {
-        const bool lists_all = chosen->lists_all;
         const auto layouts = find_layouts(*std::move(chosen), source, stop);
         if (!layouts) return reply.fail(layouts.error());
         reply.text = vgpuops::whatif::layouts_text(*layouts, lists_all);
@@ -276,7 +276,7 @@ void whatif_into(reply_texts& reply, const named_options& options, const vgpufor
     }
     const auto answer = whatif(*std::move(chosen), source, stop);
     if (!answer) return reply.fail(answer.error());
-    reply.text = vgpuops::whatif::answer_text(*answer);
+    reply.text = vgpuops::whatif::answer_text(*answer, lists_all);
     reply.json = vgpuops::whatif::answer_json(*answer);
     reply.files = {{"whatif.json", reply.json}, {"whatif.txt", reply.text}};
 }

@@ -50,7 +50,7 @@ answer_texts texts_of(const whatif_options& chosen) {
         return result;
     }
     const auto answered = or_end(vgpufacade::whatif(chosen.question, files_here()));
-    if (has_text) result.text = vgpuops::whatif::answer_text(answered);
+    if (has_text) result.text = vgpuops::whatif::answer_text(answered, chosen.question.lists_all);
     if (has_json) result.json = vgpuops::whatif::answer_json(answered);
     return result;
 }
@@ -108,7 +108,10 @@ void add_whatif(CLI::App& app) {
         *command, "--find-layout", chosen->question.layouts_of, "NODES",
         "Try the MIG layouts of these nodes, a set of them, and list what runs with each, best first: GPUs of NVIDIA's "
         "own plugin, for the pods that ask for instances");
-    command->add_flag("--all", chosen->question.lists_all, "All layouts that were tried")->needs(find_layout);
+    command->add_flag(
+        "--all", chosen->question.lists_all,
+        "No line is left out: every pod with its devices, why others find no place, node by node, and what "
+        "is idle by cause; of --find-layout, all layouts that were tried");
     add_filled(*command, "--find-nodes", asked.find_kind, "KIND",
                "Find the smallest number of nodes like KIND, as of --add-nodes, with which this policy's pass places "
                "every pod that such nodes can help")

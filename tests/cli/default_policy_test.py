@@ -44,9 +44,9 @@ class DefaultPolicyTest(CliTest):
         file = self.write("cluster.json", json.dumps(objects))
         answer = json.loads(self.vgpusim("explain", file, "--pod", "team/q", "--json").stdout)
         self.assertEqual(answer["policy"], DEFAULT)
-        printed = self.vgpusim("whatif", file).stdout
-        self.assertTrue(printed.startswith(f"policy {DEFAULT}: "), printed)
-        self.assertEqual(printed, self.vgpusim("whatif", file, "--policy", DEFAULT).stdout)
+        printed = self.vgpusim("whatif", file, "--all").stdout
+        self.assertIn(f"\nplaced by {DEFAULT}\n", printed)
+        self.assertEqual(printed, self.vgpusim("whatif", file, "--all", "--policy", DEFAULT).stdout)
 
 
 if __name__ == "__main__":

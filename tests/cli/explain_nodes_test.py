@@ -372,7 +372,7 @@ class NodesTest(CliTest):
                 done = self.vgpusim(command, file, *flags)
                 self.assert_done(done)
                 self.assertEqual(sum("its devices of node" in line for line in done.stdout.splitlines()), 20, done.stdout)
-                self.assertIn("\n  30 more like these of annotations (--json has all)\n", done.stdout)
+                self.assertRegex(done.stdout, r"\n(warning:|) *30 more like these of annotations \(--json has all\)\n")
                 told = json.loads(self.vgpusim(command, file, *flags, "--json").stdout)
                 self.assertEqual(len(told.get("warnings", told.get("differences"))), 50)
 

@@ -119,7 +119,7 @@ class Plan(CliTest):
         self.assertEqual(lines[3], "  then team/waits -> b: GPU-b-0 slice 40960 MiB, compute not limited")
         self.assertRegex(lines[5], r"^planned in [0-9.]+ ms, [0-9]+ steps$")
         self.assertEqual([line.split() for line in lines[6:9]],
-                         [["before", "after"], ["idle", "devices", "1.1", "0.1"], ["of", "use", "to", "more", "pods", "0.6", "0.0"]])
+                         [["before", "after"], ["idle", "GPUs", "1.1", "0.1"], ["of", "use", "to", "more", "pods", "0.6", "0.0"]])
         none = self.vgpusim("plan", file, "--pod", "waits", "--moves", "0").stdout.splitlines()
         self.assertEqual(none[0], "team/waits: no plan of moves: there is none with 0 moves: all of them were looked at (2 pods may move)")
 

@@ -9,6 +9,22 @@ from support import SOURCE, CliTest
 MANIFESTS = SOURCE / "scenarios" / "manifests"
 DATA = SOURCE / "tests" / "data" / "explain"
 ATLAS = SOURCE / "scenarios" / "clusters" / "atlas.json"
+HARBOR = SOURCE / "scenarios" / "clusters" / "harbor.json"
+DRAINED = """\
+1 pod starts, 1 moves, 1 stops; 2 still wait (2 scattered).
+  ~ h3           takes no more pods
+  + lab/nb-3     h1  4096 MiB, 10 cores
+  ~ lab/nb-2     h3 -> h1
+  - lab/tune-0   h3  scattered
+  . lab/tune-1   scattered;  prod/rank-2: scattered
+
+                     BEFORE  AFTER  CHANGE                          BEFORE  AFTER  CHANGE
+GPUs                   14.0   14.0       0   A100-40GB largest MiB   36864      0  -36864
+  used                  5.9    5.0    -0.9   L40S largest MiB        21492  21492       0
+  free                  4.1    3.0    -1.1   kWh a day, at most       80.2   69.8   -10.4
+  out of service        4.0    6.0    +2.0
+pods run                 12     12       0
+"""
 BASE = (gpu_node("a"), gpu_node("b"), gpu_node("c", cards=1), on_card("r0", "a", 0, 20000),
         on_card("r1", "a", 1, 30000), on_card("r2", "b", 0, 40960), *(pod(f"p{i}", vgpu(30000)) for i in range(4)))
 JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "train", "namespace": "team"},
@@ -107,19 +123,20 @@ class WhatIf(CliTest):
         runs["metadata"]["ownerReferences"] = [{"apiVersion": "batch/v1", "kind": "Job", "name": "r", "controller": True}]
         waits = pod("w", vgpu(20000), volumes=volume)
         file = self.write("rules.json", json.dumps(cluster(gpu_node("a", cards=1), gpu_node("b", cards=1), quota, other, runs, waits)))
-        whatif = self.ask(file=file)["not_considered"]
+        added = self.write("added.json", json.dumps(pod("x", vgpu(20000))))
+        whatif = self.ask("--add-pods", added, file=file)["not_considered"]
         self.assertEqual([rule for rule in whatif if rule.startswith("ResourceQuota")], ["ResourceQuota: gpus"])
+        self.assertFalse(any(rule.startswith("ResourceQuota") for rule in self.ask(file=file)["not_considered"]), "what is there has passed it")
         self.assertTrue(any("volume" in rule and rule.endswith("(team/w)") for rule in whatif), whatif)
         self.assertTrue(any("anti-affinity of pods that run: team/r" in rule for rule in whatif), whatif)
-        words = self.vgpusim("whatif", file).stdout
-        self.assertIn("\nnot considered, although it is there:\n", words)
-        self.assertTrue(words.endswith("  ResourceQuota: gpus\n"), words[-300:])
+        last = self.vgpusim("whatif", file, "--add-pods", added).stdout.splitlines()[-1]
+        self.assertTrue(last.startswith("not looked at: ") and last.endswith("; ResourceQuota: gpus"), last)
         for arguments in (["--add-pod", self.write("big.json", json.dumps(pod("big", vgpu(40960))))], ["--consolidate", "nodes"]):
             planned = json.loads(self.vgpusim("plan", file, *arguments, "--json").stdout)
             self.assertTrue(any("anti-affinity" in rule for rule in planned["not_considered"]), planned["not_considered"])
-            self.assertIn("not considered, although it is there:\n", self.vgpusim("plan", file, *arguments).stdout)
+            self.assertIn("\nnot looked at: ", self.vgpusim("plan", file, *arguments).stdout)
         plain = self.write("plain.json", json.dumps(cluster(gpu_node("a"), pod("w", vgpu(20000)))))
-        self.assertTrue(self.vgpusim("whatif", plain).stdout.endswith("\nnot considered: nothing that is there\n"))
+        self.assertNotIn("not looked at", self.vgpusim("whatif", plain).stdout)
 
     def test_idle_devices_are_split_by_cause(self):
         """An A100 node and a MIG node without a pod showed 50 % fragmentation, and what was added changed what was before."""
@@ -137,8 +154,8 @@ class WhatIf(CliTest):
         answer = self.ask("--add-pods", added, file=file)
         self.assertEqual(answer["before"]["idle"], before["idle"])
         self.assertEqual(sum(answer["after"]["idle"].values()), answer["after"]["free_milli"])
-        words = self.vgpusim("whatif", file).stdout
-        self.assertRegex(words, r"idle devices +2\.0 +0\.9\n +of use to more pods +1\.0 ")
+        words = self.vgpusim("whatif", file, "--all").stdout
+        self.assertRegex(words, r"idle GPUs +2\.0 +0\.9\n +of use to more pods +1\.0 ")
 
     def test_devices_of_nodes_that_take_nothing_are_out_of_service(self):
         """0 devices were, of a node that is not ready and one that is cordoned."""
@@ -149,8 +166,7 @@ class WhatIf(CliTest):
         before = self.ask(file=file)["before"]
         self.assertEqual([before[f"devices{of}"] for of in ("", "_out_of_service", "_on_nodes_not_ready", "_on_cordoned_nodes")], [9, 7, 3, 4])
         self.assertEqual(before["idle"]["out_of_service_milli"], 7000)
-        self.assertRegex(self.vgpusim("whatif", file).stdout,
-                         r"\n    out of service +7 +7\n      on nodes not ready +3 +3\n      on cordoned nodes +4 +4\n")
+        self.assertRegex(self.vgpusim("whatif", file).stdout, r"\n  out of service +7\.0 +7\.0 +0\n")
         cordoned["status"]["conditions"] = absent["status"]["conditions"]
         file = self.write("both.json", json.dumps(cluster(gpu_node("a"), cordoned)))
         self.assertEqual(self.ask(file=file)["before"]["devices_out_of_service"], 4, "each counts once")
@@ -288,6 +304,24 @@ class WhatIf(CliTest):
         again = self.vgpusim("whatif", self.base, "--policy", "random", "--seed", "3", "--json").stdout
         self.assertEqual(self.vgpusim("whatif", self.base, "--policy", "random", "--seed", "3", "--json").stdout, again)
 
+    def test_the_text_for_harbor(self):
+        self.assertEqual(self.vgpusim("whatif", HARBOR, "--drain", "h3").stdout, DRAINED)
+        wide = self.vgpusim("whatif", HARBOR, "--drain", "h3", "--all").stdout
+        for words in ("\n  ~ lab/nb-2     h3 -> h1: GPU-", "\nwhy not, each at its turn:\n  lab/tune-[0-1]: 0/4 nodes", "\nplaced by bid_price\n", "\n  idle GPUs "):
+            self.assertIn(words, wide)
+        self.assertLessEqual(max(len(line) for line in self.vgpusim("whatif", HARBOR, "--add-nodes", "h1=90000").stdout.splitlines()), 100)
+        comparison = self.ask("--drain", "h3", file=HARBOR)["comparison"]
+        shown = json.loads(self.vgpusim("show", HARBOR, "--json").stdout)["totals"]
+        self.assertEqual({key: comparison[key]["before"] for key in ("used", "free", "out", "pods_run")},
+                         {key: shown[key] for key in ("used", "free", "out", "pods_run")})
+
+    def test_words_are_those_of_show(self):
+        """A name of a resource or of the scheduler's own words apart, nothing is allocated, available or unschedulable."""
+        for file in (ATLAS, HARBOR, self.base):
+            for arguments in ([], ["--anew"], ["--add-pods", self.write("x.json", json.dumps(pod("x", vgpu(1000))))]):
+                words = self.vgpusim("whatif", file, *arguments).stdout
+                self.assertNotRegex(words, r"(?i)allocat|available|unschedulable|devices", words)
+
     def test_atlas_is_cut_otherwise(self):
         """The answers of an operator's cluster: instances of NVIDIA's plugin by the layouts of the GPU operator."""
         answer = self.ask("--policy", "best_fit", "--uncordon", "a100-3", "--set-mode", "mig-2=mig:all-balanced", file=ATLAS)
@@ -295,7 +329,7 @@ class WhatIf(CliTest):
         self.assertEqual(started, ["llm-3", "ranker-4"])
         moved = {pod["name"]: pod["placed"][0]["node"] for pod in answer["pods"] if pod["origin"] == "evicted"}
         self.assertEqual(moved, {f"tag-{i}": "mig-1" if i < 8 else "mig-2" for i in range(4, 11)})
-        self.assertEqual(answer["layouts"], [{"node": "mig-2", "before": "28 x 1g.10gb", "cut_us": 18_000_000,
+        self.assertEqual(answer["layouts"], [{"node": "mig-2", "before": "28 x 1g.10gb", "cut_us": 18_000_000, "gpus": 4,
                                               "after": "4 x 3g.40gb, 4 x 2g.20gb, 8 x 1g.10gb"}])
         self.assertEqual([round(answer[when]["allocated_milli"], -2) for when in ("before", "after")], [20500, 24900])
         for named, lost in (("a100-1/a100-1/gpu/0", 1), ("a100-1/0", 1), ("a100-*/0", 3), 
@@ -305,10 +339,12 @@ class WhatIf(CliTest):
         anew = self.ask("--policy", "best_fit", "--anew", file=ATLAS)
         self.assertEqual(5, len({pod["name"] for pod in anew["pods"] if pod["origin"] == "evicted" and pod["placed"][0]["node"] != pod["from"]}))
         text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--anew").stdout
-        self.assertIn("Placed anew: 1 pod more runs (train/llm-3), 5 would stand elsewhere (research/nb-0, serve/tag-[4-7]), 0 would lose", text)
-        self.assertIn("GPUs. Not a plan: see vgpusim plan.\n", text)
+        self.assertTrue(text.startswith(
+            "Placed anew, 1 pod more runs (train/llm-3), 5 would stand elsewhere: research/nb-0, serve/tag-[4-7].\n"
+            "used 20.5 -> 24.4 of 36.0, free 7.6, out of service 4.0. Not a plan: see vgpusim plan.\n\n"
+            "1 pod starts, 5 move, 0 stop; 3 still wait (1 all used, 1 gate, 1 never).\n"), text)
         text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--find-nodes", "a100-1").stdout
-        self.assertIn("\n1 node like a100-1 is enough for the 1 pod that it can help, train/llm-3; 0 are not (proved)\n"
+        self.assertIn("1 node like a100-1 is enough for the 1 pod that it can help, train/llm-3; 0 are not (proved)\n"
                       "  never, on this kind  serve/ranker-4: family_not_offered\n"
                       "  never, on this kind  research/embed-0: node_selector_differs: wants pool=dev, the node has pool=train\n"
                       "  held back            train/eval-7: ", text)

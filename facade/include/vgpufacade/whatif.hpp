@@ -23,7 +23,7 @@ struct whatif_question {
     std::vector<std::string> failed{};    ///< NODES or NODES/DEVICE
     std::vector<std::string> modes{};     ///< NODES=MODE or NODES=mig:LAYOUT
     std::string layouts_of{};             ///< the nodes of find_layouts(); empty: whatif() is asked
-    bool lists_all = false;               ///< all layouts that were tried
+    bool lists_all = false;               ///< no line of the answer is left out
     vgpuops::whatif::question asked{
         .seed = vgpusim::default_seed}; ///< policies, seed, drains and the kind of node that is sought
 };

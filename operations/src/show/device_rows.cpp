@@ -60,10 +60,13 @@ public:
         const std::string key = key_of(node);
         for (std::size_t d = 0; d < node.devices.size(); ++d) {
             const kube::snapshot_device& device = state_->device(where, device_index{d});
-            std::string kind = models_.name_of(device.registered.model) + " " + sharing_name(node, device);
+            const std::string sharing = sharing_name(node, device);
+            std::string kind = models_.name_of(device.registered.model) + " " + sharing;
             growing_row& entry = rows_[{key, kind}];
             entry.row.key = key;
             entry.row.kind = std::move(kind);
+            entry.row.model = device.registered.model;
+            entry.row.sharing = sharing;
             if (entry.row.nodes.empty() || entry.row.nodes.back() != node.name) add_host(where, entry.row);
             add_device({where, device_index{d}}, entry);
         }

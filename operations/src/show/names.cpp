@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "vgpuformats/some_names.hpp"
+
 namespace vgpuops::show {
 
 namespace {
@@ -164,9 +166,22 @@ std::vector<std::string> shape_rules(const vgpualloc::pod_request& request) {
     return words;
 }
 
-std::string shape_name(const kube::snapshot_pod& pod) {
+namespace {
+
+std::vector<std::string> words_of_devices(const vgpualloc::pod_request& request) {
     std::vector<std::string> words;
-    for (const counted_devices& entry : alike(pod.request)) add_device_words(entry, words);
+    for (const counted_devices& entry : alike(request)) add_device_words(entry, words);
+    return words;
+}
+
+} // namespace
+
+std::string devices_name(const vgpualloc::pod_request& request) {
+    return vgpuformats::joined(words_of_devices(request));
+}
+
+std::string shape_name(const kube::snapshot_pod& pod) {
+    std::vector<std::string> words = words_of_devices(pod.request);
     if (pod.request.cpu > vgpualloc::milli_cpu{0}) words.push_back(thousandths(pod.request.cpu.count()) + " cpu");
     for (std::string& rule : shape_rules(pod.request)) words.push_back(std::move(rule));
     std::string name;
@@ -215,7 +230,7 @@ bool follows(std::string_view last, std::string_view next) {
 
 } // namespace
 
-std::string folded_names(const std::vector<std::string>& names, std::size_t pieces_max) {
+std::vector<folded_name> fold(const std::vector<std::string>& names) {
     std::vector<name_run> runs;
     for (const std::string_view name : names) {
         const std::string_view digits = last_digits(name);
@@ -232,13 +247,21 @@ std::string folded_names(const std::vector<std::string>& names, std::size_t piec
             folded.push_back(run);
         }
     }
+    std::vector<folded_name> result;
+    for (const auto& [prefix, first, last, count] : folded) {
+        const std::string number = count == 1 ? std::string{first} : fmt::format("[{}-{}]", first, last);
+        result.push_back({.text = std::string{prefix} + number, .names = count});
+    }
+    return result;
+}
+
+std::string folded_names(const std::vector<std::string>& names, std::size_t pieces_max) {
+    const std::vector<folded_name> pieces = fold(names);
     std::string result;
     std::size_t names_left = names.size();
-    for (std::size_t i = 0; i < std::min(folded.size(), pieces_max); ++i) {
-        const auto& [prefix, first, last, count] = folded[i];
-        result += (i == 0 ? "" : ", ") + std::string{prefix};
-        result += count == 1 ? std::string{first} : fmt::format("[{}-{}]", first, last);
-        names_left -= count;
+    for (std::size_t i = 0; i < std::min(pieces.size(), pieces_max); ++i) {
+        result += (i == 0 ? "" : ", ") + pieces[i].text;
+        names_left -= pieces[i].names;
     }
     return names_left == 0 ? result : fmt::format("{} and {} more", result, names_left);
 }

@@ -71,6 +71,10 @@ void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& kno
 [[nodiscard]] std::set<std::string>
 pods_of_short_gangs(kube::snapshot& state, const std::vector<kube::manifest>& objects, const stop_signal& stop);
 
+/// By pod_id, whether a pod runs on a node that is there and counts: it asks for devices, or has something of some.
+/// `used_milli` are those of used_by_pods().
+[[nodiscard]] std::vector<bool> pods_that_run(const kube::snapshot& state, const std::vector<std::int64_t>& used_milli);
+
 /// The namespaces that have pods here, with their quotas of devices, and the rows of pods of the first table.
 void add_pod_rows(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen,
                   const grouping& by, const rooms& waiting, overview& to);

@@ -142,16 +142,26 @@ pod_counter::key_function key_of_rows(const kube::snapshot& state, const std::ve
 
 } // namespace
 
+std::vector<bool> pods_that_run(const kube::snapshot& state, const std::vector<std::int64_t>& used_milli) {
+    std::vector<bool> result(state.bound.size());
+    for (std::size_t i = 0; i < state.bound.size(); ++i) {
+        const auto& [pod, where] = state.bound[i];
+        if (!state.book->is_present(where) || !state.book->is_live(pod_id{i})) continue;
+        result[i] = asks_for_devices(pod) || used_milli[i] > 0;
+    }
+    return result;
+}
+
 void add_pod_rows(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen,
                   const grouping& by, const rooms& waiting, overview& to) {
     pod_counter users{key_of_rows(state, objects, row_kind::of_namespace)};
     pod_counter rows{key_of_rows(state, objects, by.rows)};
     const bool has_rows = is_of_pods(by.rows);
     const std::vector<std::int64_t> used_milli = used_by_pods(state);
+    const std::vector<bool> runs = pods_that_run(state, used_milli);
     for (std::size_t i = 0; i < state.bound.size(); ++i) {
-        const auto& [pod, where] = state.bound[i];
-        if (!state.book->is_present(where) || !is_listed(pod, chosen)) continue;
-        if (!asks_for_devices(pod) && used_milli[i] == 0) continue;
+        const kube::snapshot_pod& pod = state.bound[i].pod;
+        if (!runs[i] || !is_listed(pod, chosen)) continue;
         ++to.pods_run;
         users.add_running(pod, used_milli[i]);
         if (has_rows) rows.add_running(pod, used_milli[i]);

@@ -101,17 +101,26 @@ std::string money(std::int64_t amount_micro) {
     return fmt::format("{}.{:02}", cents / 100, cents % 100);
 }
 
-/// GPUs whose energy nobody knows: "4 X100".
-std::string unknown_watts(const daily_cost& cost) {
-    std::string words;
-    for (const model_cost& model : cost.models) {
-        if (model.watts) continue;
-        words += fmt::format("{}{} {}", words.empty() ? "" : ", ", model.gpus, printable(model.name));
+} // namespace
+
+daily_energy energy_of(std::span<const model_use> models, const vgpualloc::power_catalog& power) {
+    daily_energy result;
+    for (const model_use& model : models) {
+        const auto watts = watts_of(model, power);
+        result.wh += watts.value_or(0) * hours_a_day;
+        if (!watts) result.no_watts.emplace_back(model.name, model.gpus);
     }
-    return words;
+    return result;
 }
 
-} // namespace
+std::string without_energy_line(const daily_energy& energy) {
+    std::string words;
+    for (const auto& [model, gpu_count] : energy.no_watts) {
+        words += fmt::format("{}{} {}", words.empty() ? "" : ", ", gpu_count, printable(model));
+    }
+    return words.empty() ? words
+                         : fmt::format("without the energy of {}, whose watts the catalog does not have", words);
+}
 
 expected<price_list> read_prices(std::string_view text, const std::string& name) {
     const auto file = vgpuformats::parse_json(text, name);
@@ -158,8 +167,8 @@ expected<daily_cost> cost_of(std::span<const model_use> models, const price_list
                                  .busy_at_most = model.busy_at_most,
                                  .hour_micro = *price * micro_of_a_unit,
                                  .watts = watts_of(model, power)});
-        result.energy_wh += result.models.back().watts.value_or(0) * hours_a_day;
     }
+    result.energy_wh = energy_of(models, power).wh;
     constexpr std::int64_t of_a_micro = vgpualloc::whole_gpu.count() / micro_of_a_unit;
     result.parts_micro = rounded_parts(sums, of_a_micro);
     for (std::int64_t& part : result.parts_micro) part /= of_a_micro;
@@ -177,9 +186,11 @@ std::string cost_line(const daily_cost& cost) {
                                    money(parts[0]), money(parts[1]), money(parts[2]), money(cost.total_micro),
                                    tenths / 10, tenths % 10);
     if (cost.energy_micro) line += ", " + money(*cost.energy_micro);
-    if (const std::string unknown = unknown_watts(cost); !unknown.empty()) {
-        line += fmt::format("\nwithout the energy of {}, whose watts the catalog does not have", unknown);
+    daily_energy energy;
+    for (const model_cost& model : cost.models) {
+        if (!model.watts) energy.no_watts.emplace_back(model.name, model.gpus);
     }
+    if (const std::string without = without_energy_line(energy); !without.empty()) line += "\n" + without;
     return line + "\n";
 }
 

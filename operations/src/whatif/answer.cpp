@@ -6,12 +6,14 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "placement_words.hpp"
+#include "../show/overview_parts.hpp"
+#include "differences.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
@@ -80,8 +82,8 @@ expected<scorers> make_scorers(const kube::snapshot& state, const question& aske
 class questioner {
 public:
     questioner(kube::snapshot& state, const std::vector<kube::manifest>& objects, const question& asked,
-               named_kinds templates, scorers chosen)
-        : state_{&state}, objects_{&objects}, asked_{&asked}, templates_{std::move(templates)},
+               const std::vector<layout_change>& layouts, named_kinds templates, scorers chosen)
+        : state_{&state}, objects_{&objects}, asked_{&asked}, layouts_{&layouts}, templates_{std::move(templates)},
           scorers_{std::move(chosen)}, decider_{*state.book, scorers_.policies.pair()}, requests_{state.requests()} {
         // Where there are pods, what is added changes nothing of what is idle before.
         if (requests_.empty()) requests_ = added_requests(state, asked);
@@ -94,10 +96,14 @@ public:
         result_.is_anew = asked_->wanted.anew;
         result_.warnings = state_->warnings;
         result_.before = figures();
+        const std::vector<bool> counted_before = counted_pods(*state_);
+        result_.view_before = view(counted_before);
         if (asked_->stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
+        const facts_by_node facts_before = facts_of(*state_);
         // A node is added as the one that it is like will be, and may be like one that is lost.
         auto evicted = apply(*state_, {.modes = asked_->wanted.modes}, *objects_, {}, templates_);
         if (!evicted) return unexpected(evicted.error());
+        for (const pod_id pod : *evicted) recut_.insert(state_->bound[pod.at()].pod.full_name());
         std::vector<std::pair<node_kind, std::int64_t>> added;
         for (const node_addition& entry : asked_->wanted.added_nodes) {
             auto kind = kind_named(entry.kind, "--add-nodes");
@@ -119,6 +125,7 @@ public:
                          .anew = asked_->wanted.anew},
                         *objects_, *std::move(evicted));
         if (!evicted) return unexpected(evicted.error());
+        note_ended(counted_before, *evicted, node_names);
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
         queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods, asked_->stop);
         if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
@@ -127,9 +134,15 @@ public:
         place();
         if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
         result_.after = figures();
+        result_.view_after = view(counted_before);
+        result_.nodes = compare_nodes(facts_before, facts_of(*state_), *layouts_);
+        add_verdicts(*state_, decider_, result_, asked_->stop);
+        if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
+        keep_quotas_of_added();
         std::vector<const kube::snapshot_pod*> pods;
         for (const queued_pods& entry : queue_.pods) pods.push_back(&entry.pod);
         result_.not_considered = explaining::not_considered(*state_, pods);
+        note_unknown_gpus();
         return std::move(result_);
     }
 
@@ -147,6 +160,47 @@ private:
     }
 
     [[nodiscard]] pod_id first_id() const { return pod_id{state_->bound.size()}; }
+
+    [[nodiscard]] cluster_view view(const std::vector<bool>& counted) const {
+        return view_of(*state_, counted,
+                       asked_->catalog ? asked_->catalog->power : vgpualloc::built_in_power_catalog());
+    }
+
+    /// Pods that were released and are not to be placed.
+    void note_ended(const std::vector<bool>& counted_before, const std::vector<pod_id>& evicted,
+                    const std::vector<std::string>& node_names) {
+        for (std::size_t i = 0; i < counted_before.size(); ++i) {
+            const pod_id pod{i};
+            if (!counted_before[i] || state_->book->is_live(pod) || std::ranges::binary_search(evicted, pod)) continue;
+            const kube::bound_pod& bound = state_->bound[i];
+            result_.ended.push_back({.name = bound.pod.full_name(), .node = node_names[bound.node.at()]});
+        }
+        std::ranges::sort(result_.ended, {}, &ended_pod::name);
+    }
+
+    /// A quota is looked at when a pod is made: a pod that waits has passed it, and one that is made again takes the
+    /// place of itself.
+    void keep_quotas_of_added() {
+        std::set<std::string> namespaces;
+        for (const queued_pods& entry : queue_.pods) {
+            if (entry.origin == pod_origin::added) namespaces.insert(entry.pod.ns);
+        }
+        std::erase_if(state_->rule_objects, [&](const kube::rule_object& object) {
+            return object.kind == "ResourceQuota" && !namespaces.contains(object.ns);
+        });
+    }
+
+    /// All pods of a node that is cut restart where a plugin does not tell which of its GPUs they are on.
+    void note_unknown_gpus() {
+        for (const layout_change& change : *layouts_) {
+            const bool has_pods = std::ranges::any_of(result_.pods, [&](const pod_answer& entry) {
+                return entry.is_recut && entry.asked.from == change.node;
+            });
+            if (!has_pods) continue;
+            result_.not_considered.push_back("which GPUs of " + change.node +
+                                             " are busy (NVIDIA's plugin does not tell)");
+        }
+    }
 
     void find(const node_kind& kind) {
         kind_answer answered{.kind = asked_->find_kind,
@@ -186,6 +240,9 @@ private:
         for (std::size_t i = 0; i < queue_.pods.size() && !stop.poll(); ++i) {
             entry_outcome& entry = outcome.entries[i];
             pod_answer answered{.asked = queue_.pods[i]};
+            answered.has_devices = show::asks_for_devices(answered.asked.pod);
+            answered.is_recut =
+                answered.asked.origin == pod_origin::evicted && recut_.contains(answered.asked.pod.full_name());
             answered.placed.reserve(entry.placed.size());
             for (const auto& where : entry.placed) answered.placed.push_back(explaining::name_place(*state_, where));
             entry.placed = {}; // may be a million
@@ -285,6 +342,8 @@ private:
     kube::snapshot* state_;
     const std::vector<kube::manifest>* objects_;
     const question* asked_;
+    const std::vector<layout_change>* layouts_;
+    std::set<std::string> recut_; ///< pods that a change of mode evicted
     named_kinds templates_;
     scorers scorers_;
     vgpualloc::allocator decider_;
@@ -386,7 +445,7 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     auto chosen = make_scorers(*state, asked);
     if (asked.stop.raised()) return unexpected(stop_signal::stopped());
     if (!chosen) return unexpected(std::move(chosen).error());
-    auto answered = questioner{*state, objects, asked, *std::move(templates), *std::move(chosen)}.run();
+    auto answered = questioner{*state, objects, asked, layouts, *std::move(templates), *std::move(chosen)}.run();
     if (answered) answered->layouts = std::move(layouts);
     return answered;
 }

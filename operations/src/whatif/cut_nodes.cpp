@@ -154,7 +154,8 @@ private:
         const node_parts before = parts_of(cluster_->devices[where.at()]);
         layout_change change{.node = cluster_->nodes().nodes[where.at()].name,
                              .before = instances_words(before.of_node, before.of_node.empty() ? gpus.gpus : 1),
-                             .after = instances_words(wanted->parts, gpus.gpus)};
+                             .after = instances_words(wanted->parts, gpus.gpus),
+                             .gpus = gpus.gpus};
         if (before.are_alike && !before.of_first.empty() && !wanted->parts.empty()) {
             const auto one = time_of_cut(*gpus.model, before.of_first, wanted->parts);
             if (one) change.cut_time = vgpualloc::ticks{one->count() * gpus.gpus};

@@ -45,7 +45,7 @@ std::string before_after_line(const std::string& name, const std::string& before
 std::string idle_table(const idle_parts& before, const idle_parts& after) {
     const idle_parts tenths_before = in_tenths(before);
     const idle_parts tenths_after = in_tenths(after);
-    std::string text = before_after_line("idle devices", sum_of(tenths_before), sum_of(tenths_after));
+    std::string text = before_after_line("idle GPUs", sum_of(tenths_before), sum_of(tenths_after));
     for (std::size_t i = 0; i < words.size(); ++i) {
         text += before_after_line(std::string{"  "} + words[i], gpus(tenths_before[i]), gpus(tenths_after[i]));
     }

@@ -1,6 +1,7 @@
 // Plans of moves in words.
 #include <fmt/format.h>
 
+#include "../why/why_words.hpp"
 #include "placement_words.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuops/whatif/idle_words.hpp"
@@ -101,8 +102,7 @@ std::string moves_text(const moves_answer& answered) {
     } else {
         add_line(text, "idle: " + idle_line(answered.idle_before));
     }
-    add_warnings(answered.warnings, text);
-    add_not_considered(answered.not_considered, text);
+    why::add_last_lines(answered.warnings, answered.not_considered, text);
     return text;
 }
 

@@ -12,12 +12,6 @@ namespace vgpuops::whatif {
 /// Names of the cluster are somebody else's: each line is made one that a terminal may show.
 void add_line(std::string& text, std::string_view line);
 
-/// The last lines of an answer: what is there and was not looked at.
-void add_not_considered(const std::vector<std::string>& rules, std::string& text);
-
-/// The warnings of a cluster, those of one kind shortened.
-void add_warnings(const std::vector<error>& warnings, std::string& text);
-
 /// "GPU-a1 slice 3000 MiB, compute not limited; GPU-a2 …", or "no device".
 [[nodiscard]] std::string share_words(const std::vector<explaining::explained_share>& shares);
 

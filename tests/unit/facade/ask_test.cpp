@@ -132,7 +132,7 @@ TEST(ask, shows_a_cluster_and_says_why_its_pods_wait) {
     EXPECT_THAT(text_of(ask("whatif", with({{"find_layout", "mig-*"}, {"policy", "best_fit"}}), inputs)),
                 StartsWith("Cut mig-2 all-balanced: 18 of 18 pods"));
     EXPECT_THAT(text_of(ask("whatif", with({{"anew", "true"}, {"policy", "best_fit"}}), inputs)),
-                HasSubstr("Placed anew: 1 pod"));
+                StartsWith("Placed anew, 1 pod more runs (train/llm-3)"));
     EXPECT_EQ(vgpu_reply_code(ask("show", with({{"output", "html"}}), inputs).get()), 2);
     EXPECT_THAT(errors_of(ask("why", with({{"pod", "train/nobody"}}), inputs)), HasSubstr("train/nobody"));
 }

@@ -36,6 +36,9 @@ private:
 /// calls it (label nvidia.com/mig.config), else the instances that a GPU is cut into, if that is said.
 [[nodiscard]] std::string sharing_name(const vgpualloc::node& node, const kube::snapshot_device& device);
 
+/// What a pod asks for of devices: "4 gpu", "32768 MiB, 60 cores, L40S"; empty: nothing.
+[[nodiscard]] std::string devices_name(const vgpualloc::pod_request& request);
+
 /// What a pod asks for and by which rules, as one line of a table has it: "4 gpu, 48 cpu",
 /// "32768 MiB, 60 cores, L40S, 4 cpu", "1 gpu, 2 cpu, pool=dev".
 [[nodiscard]] std::string shape_name(const kube::snapshot_pod& pod);
@@ -48,6 +51,13 @@ private:
 
 /// Host memory, where it is what tells two shapes apart: "192 GiB", "500 MiB".
 [[nodiscard]] std::string host_memory_words(vgpualloc::bytes memory);
+
+/// Names that differ in the number at their end only, which follow one another: "a100-[1-3]", or one name.
+struct folded_name {
+    std::string text{};
+    std::size_t names = 1;
+};
+[[nodiscard]] std::vector<folded_name> fold(const std::vector<std::string>& names);
 
 /// Names with numbers that follow one another are folded: "a100-[1-3], t4-1". Of more than `pieces_max` pieces the
 /// first are named, and how many names follow. `names` are ascending.

@@ -33,6 +33,8 @@ struct selection {
 struct device_row {
     std::string key{}; ///< the pool, the node or the value of the label; empty: there is none
     std::string kind{};
+    std::string model{};              ///< of the kind, in full
+    std::string sharing{};            ///< of the kind
     std::vector<std::string> nodes{}; ///< ascending
     std::int64_t gpus = 0;
     three_parts parts{}; ///< used, free, out of service

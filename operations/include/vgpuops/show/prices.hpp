@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vgpualloc/catalog/power.hpp"
@@ -25,6 +26,17 @@ struct model_use {
     /// instance and replica counts as on a GPU of its own, as far as the node has so many.
     std::int64_t busy_at_most = 0;
 };
+
+/// What the GPUs of some models draw in a day, at most: GPUs on which something may run draw the catalog's busy watts,
+/// the others its idle watts.
+struct daily_energy {
+    std::int64_t wh = 0;                                          ///< of the GPUs whose watts are known
+    std::vector<std::pair<std::string, std::int64_t>> no_watts{}; ///< models without known watts, and their GPUs
+};
+[[nodiscard]] daily_energy energy_of(std::span<const model_use> models, const vgpualloc::power_catalog& power);
+
+/// "without the energy of 4 X100, whose watts the catalog does not have"; empty where all watts are known.
+[[nodiscard]] std::string without_energy_line(const daily_energy& energy);
 
 /// Prices have at most four decimals.
 inline constexpr std::int64_t price_units = 10'000;
@@ -62,9 +74,9 @@ struct daily_cost {
 };
 
 /// A GPU costs the same whether it is used or not. Parts of GPUs are counted to the tenth, as tables print them, so
-/// that price x GPUs x 24 of what is printed is the cost that is printed. GPUs on which something may run draw the
-/// catalog's busy watts, the others its idle watts. Errors: unknown_name for a model without a price, with the names
-/// that are spelt nearly so; out_of_range for more GPUs than sums have room for.
+/// that price x GPUs x 24 of what is printed is the cost that is printed. The energy is that of energy_of(). Errors:
+/// unknown_name for a model without a price, with the names that are spelt nearly so; out_of_range for more GPUs than
+/// sums have room for.
 [[nodiscard]] expected<daily_cost> cost_of(std::span<const model_use> models, const price_list& prices,
                                            const vgpualloc::power_catalog& power);
 

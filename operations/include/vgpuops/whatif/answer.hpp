@@ -1,9 +1,12 @@
 // What would become of a cluster: which pods run where, which do not and why, what moves, what it looks like then.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vgpualloc/catalog/catalog.hpp"
@@ -14,6 +17,9 @@
 #include "vgpualloc/metrics/idle_split.hpp"
 #include "vgpualloc/policy/parse.hpp"
 #include "vgpuops/core_names.hpp"
+#include "vgpuops/show/overview.hpp"
+#include "vgpuops/show/prices.hpp"
+#include "vgpuops/show/verdict.hpp"
 #include "vgpuops/whatif/changes.hpp"
 #include "vgpuops/whatif/cut_nodes.hpp"
 #include "vgpuops/whatif/find_nodes.hpp"
@@ -59,8 +65,47 @@ struct cluster_figures {
     [[nodiscard]] std::int64_t idle_milli() const noexcept { return total_milli() - allocated_milli; }
 };
 
+/// A cluster as `show` counts it.
+struct cluster_view {
+    show::overview seen{}; ///< of it GPUs, their parts, rows and models, and the pods that run
+    show::daily_energy energy{};
+};
+
+/// What becomes of a pod.
+enum class pod_fate : std::uint8_t {
+    starts,
+    moves,    ///< to another node
+    restarts, ///< its node is cut anew or changes its mode, or it gets other devices of its node
+    stops,    ///< it ran and finds no place
+    waits,
+    stays, ///< where it was, of those that are placed anew
+};
+inline constexpr std::size_t pod_fate_count = 6;
+
+/// "starts", "moves", …
+[[nodiscard]] std::string_view to_string(pod_fate fate) noexcept;
+/// '+' for what comes, '~' for what changes, '-' for what goes, '.' for what waits; a space for what stays.
+[[nodiscard]] char mark_of(pod_fate fate) noexcept;
+
+/// Nodes to which the same happens.
+struct node_change {
+    char mark = '~'; ///< '+' for nodes that are added, '-' for those that fail
+    std::vector<std::string> nodes{};
+    std::string words{}; ///< "takes pods again"
+};
+
+/// A pod that ends with its node: of a DaemonSet, or a static one.
+struct ended_pod {
+    std::string name{}; ///< with its namespace
+    std::string node{};
+};
+
 struct pod_answer {
     queued_pods asked{};
+    bool has_devices = true; ///< `show` counts it
+    bool is_recut = false;   ///< the node that it was on is cut anew or changes its mode
+    /// Why those that are refused wait once all others have their places.
+    show::verdict waits_for = show::verdict::never;
     std::vector<explaining::named_place> placed{};
     std::int64_t refused = 0;
     std::int64_t gang_fitting = -1; ///< entry_outcome::gang_fitting
@@ -81,7 +126,11 @@ struct answer {
     std::uint64_t seed = 0;
     cluster_figures before{};
     cluster_figures after{};
-    std::vector<pod_answer> pods{}; ///< evicted, waiting and added, each in the order found
+    cluster_view view_before{};
+    cluster_view view_after{};
+    std::vector<node_change> nodes{}; ///< those that are added first, those that fail last
+    std::vector<ended_pod> ended{};   ///< those that `show` counts, by name
+    std::vector<pod_answer> pods{};   ///< evicted, waiting and added, each in the order found
     std::int64_t placed = 0;
     std::int64_t refused = 0;
     std::optional<kind_answer> kind{};
@@ -91,6 +140,19 @@ struct answer {
     std::vector<error> warnings{};             ///< of the snapshot
 };
 
+/// What becomes of a pod that is placed on a node, and of one that is refused.
+[[nodiscard]] pod_fate fate_on(const answer& answered, const pod_answer& entry, const std::string& node);
+[[nodiscard]] pod_fate fate_of_refused(const pod_answer& entry) noexcept;
+
+/// How many pods with devices have which fate, and why those wait that do.
+struct fate_counts {
+    std::array<std::int64_t, pod_fate_count> pods{};
+    std::array<std::int64_t, show::verdict_count> waiting{};
+
+    [[nodiscard]] std::int64_t of(pod_fate fate) const noexcept { return pods[static_cast<std::size_t>(fate)]; }
+};
+[[nodiscard]] fate_counts count_fates(const answer& answered);
+
 /// Answers a question about the cluster of these objects. With question::find_kind and an answer to it, the pods are
 /// placed on the cluster with so many nodes more. Kinds may be described (catalog_kinds) and are then called as the
 /// nodes that stand for them. Errors: those of make_snapshot(), make_policy(), apply() and catalog_kinds; unknown_name
@@ -99,8 +161,9 @@ struct answer {
 [[nodiscard]] expected<answer> answer_of(const std::vector<kube::manifest>& objects,
                                          const vgpualloc::dialect_set& dialects, question asked);
 
-/// As aligned text, and as a document: docs/whatif.md names the members.
-[[nodiscard]] std::string answer_text(const answer& answered);
+/// As text, of which `lists_all` leaves out no line and adds the devices of pods, reasons node by node, and what is
+/// idle by cause; and as a document: docs/whatif.md names the members.
+[[nodiscard]] std::string answer_text(const answer& answered, bool lists_all = false);
 [[nodiscard]] std::string answer_json(const answer& answered);
 
 } // namespace vgpuops::whatif

@@ -19,6 +19,7 @@ struct layout_change {
     std::string node;
     std::string before; ///< "28 x 1g.10gb", "4 whole GPUs"
     std::string after;
+    std::int64_t gpus = 0;
     /// What destroying and creating instances takes on all of its GPUs, one GPU after the other, at the times that
     /// `vgpusim transition` has; none: a GPU is whole before or after, and its driver's mode changes too, or GPUs of
     /// the node are cut in several ways.
