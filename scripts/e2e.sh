@@ -142,6 +142,7 @@ if [ "$scenario" = rules ]; then
     say "building kube-apiserver and kube-scheduler $kubernetes"
     of_kubernetes kube-apiserver
     of_kubernetes kube-scheduler
+    cd "$OLDPWD" # which a folder in the flags may be relative to
     exec python3 "$root/tests/e2e/rules.py" --etcd "$etcd" --kube-apiserver "$work/bin/kube-apiserver" \
         --kube-scheduler "$work/bin/kube-scheduler" --vgpusim "$build/bin/vgpusim" --out "$out" "$@"
 fi

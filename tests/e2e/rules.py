@@ -76,6 +76,12 @@ class Extender:
                 self.end_headers()
                 self.wfile.write(answer)
 
+            def handle(self):
+                try:
+                    super().handle()
+                except ConnectionError:
+                    pass  # kube-scheduler ended
+
             def log_message(self, *_):
                 pass
 

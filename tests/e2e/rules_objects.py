@@ -169,7 +169,7 @@ class Generator:
         spec = {"nodeName": host}
         if "affinity" in self.rules and self.chance(0.12):
             spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
-                self.term(self.labels(), False) for _ in range(self.one(1, 1, 2))]}}
+                self.term(self.labels(), False, False) for _ in range(self.one(1, 1, 2))]}}
         made = self.pod(name, self.one(*NAMESPACES), self.labels(), self.requests(0.6), limits, **spec)
         made["status"] = {"phase": self.one(*["Running"] * 12, "Succeeded", "Failed", "Pending")}
         cluster.running.append(made)
@@ -188,15 +188,16 @@ class Generator:
         labels = self.labels()
         if self.chance(0.25):
             labels["app"] = f"new-{index}"  # nobody has it: the first of its group
-        drawn = self.some(self.kinds, 3) if self.chance(0.93) else []
+        drawn = self.random.sample(self.kinds, min(self.one(0, 1, 1, 1, 1, 2, 2, 2, 3), len(self.kinds)))
         spec, limits = {}, {}
         rules = list(drawn)
-        if self.chance(0.3):
+        if self.chance(0.2):
             resource = self.one("nvidia.com/gpu", "nvidia.com/gpu", "nvidia.com/mig-1g.10gb", "nvidia.com/mig-3g.40gb")
             limits[resource] = str(self.one(1, 1, 2, 4))
             rules.append("devices")
-        if "host" in self.rules and self.chance(0.6):
-            spec["tolerations"] = self.tolerations()
+        if "host" in self.rules and self.chance(0.7):
+            # Half of them tolerate all, so that enough nodes are left for the other rules to tell apart.
+            spec["tolerations"] = self.tolerations() if self.chance(0.5) else [{"operator": "Exists"}]
             rules.append("tolerations")
         affinity = {}
         if "node_selector" in drawn:
@@ -206,14 +207,14 @@ class Generator:
             affinity["nodeAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
         for kind, key in (("pod_affinity", "podAffinity"), ("pod_anti_affinity", "podAntiAffinity")):
             if kind in drawn:
-                terms = [self.term(labels, kind == "pod_affinity") for _ in range(self.one(1, 1, 1, 2))]
+                terms = [self.term(labels, kind == "pod_affinity", True) for _ in range(self.one(1, 1, 1, 2))]
                 affinity[key] = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
         if affinity:
             spec["affinity"] = affinity
         if "topology_spread" in drawn:
             spec["topologySpreadConstraints"] = self.spread(labels)
-        made = self.pod(name, self.one(*NAMESPACES), labels, self.requests(0.5), limits, **spec)
-        if self.chance(0.15):
+        made = self.pod(name, self.one(*NAMESPACES), labels, self.requests(0.3), limits, **spec)
+        if self.chance(0.12):
             made["spec"]["initContainers"] = self.init_containers()
         return Probe(made, sorted(rules))
 
@@ -302,8 +303,17 @@ class Generator:
         values = APPS if key == "app" else TIERS
         return {"key": key, "operator": operator, "values": sorted(self.some(values, 2))}
 
-    def term(self, labels, wanted):
-        """A term of pod affinity (`wanted`) or anti-affinity."""
+    def namespace_requirements(self, waits):
+        """Of pods that wait, kube-scheduler 1.34 takes every namespace where NotIn or DoesNotExist would take one without labels
+        (kubernetes/kubernetes#141526). So only pods that run have these."""
+        names = sorted(self.some(NAMESPACES, 2))
+        made = [{"key": "owner", "operator": "Exists"}, {"key": "kubernetes.io/metadata.name", "operator": "In", "values": names}]
+        if not waits:
+            made += [{"key": "owner", "operator": "DoesNotExist"}, {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": names}]
+        return made
+
+    def term(self, labels, wanted, waits):
+        """A term of pod affinity (`wanted`) or anti-affinity, of a pod that waits or runs."""
         made = {"topologyKey": self.one(*TOPOLOGIES)}
         selector = self.selector(labels, 0.6 if wanted else 0.4)
         if selector is not None:
@@ -316,9 +326,8 @@ class Generator:
         if self.chance(0.3):
             made["namespaces"] = sorted(self.some(NAMESPACES, 2))
         if self.chance(0.4 if wanted else 0.3):
-            made["namespaceSelector"] = self.one({}, {"matchLabels": {"env": self.one("prod", "dev")}}, {"matchExpressions": [
-                {"key": "owner", "operator": self.one("Exists", "DoesNotExist")}]}, {"matchExpressions": [
-                    {"key": "kubernetes.io/metadata.name", "operator": self.one("In", "NotIn"), "values": sorted(self.some(NAMESPACES, 2))}]})
+            made["namespaceSelector"] = self.one({}, {"matchLabels": {"env": self.one("prod", "dev")}},
+                                                 *({"matchExpressions": [one]} for one in self.namespace_requirements(waits)))
         return made
 
     def spread(self, labels):
