@@ -34,7 +34,6 @@ class Cluster:
 class Generator:
     def __init__(self, seed, rules):
         self.random = random.Random(seed)
-        self.kinds = [kind for rule in rules for kind in KINDS[rule]]
         self.rules = rules
 
     def chance(self, part):
@@ -51,8 +50,9 @@ class Generator:
         number = self.random.randint(12, 30)
         cluster.nodes = [self.node(f"n{index:02}", index) for index in range(number)]
         free = {node["metadata"]["name"]: self.offers(node) for node in cluster.nodes}
-        for index in range(self.random.randint(2 * number, 4 * number)):
-            self.run(cluster, f"run-{index:03}", free)
+        rackless = {node["metadata"]["name"] for node in cluster.nodes if RACK not in node["metadata"]["labels"]}
+        for index in range(self.random.randint(2 * number, 5 * number)):
+            self.run(cluster, f"run-{index:03}", free, rackless)
         for index in range(probes):
             cluster.probes.append(self.probe(f"probe-{index:03}", index, sorted(free)))
         return cluster
@@ -152,7 +152,10 @@ class Generator:
                 labels[key] = self.one(*values)
         return labels
 
-    def run(self, cluster, name, free):
+    def namespace(self):
+        return self.one("team-a", "team-a", "team-a", *NAMESPACES)  # one has enough pods for a spread over zones
+
+    def run(self, cluster, name, free, rackless):
         """A pod that runs, on a node that has what it asks of devices, or on one that is gone."""
         host = self.one(*sorted(free)) if self.chance(0.98) else "gone"
         offered = free.get(host, {"pods": 1})
@@ -170,7 +173,10 @@ class Generator:
         if "affinity" in self.rules and self.chance(0.12):
             spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
                 self.term(self.labels(), False, False) for _ in range(self.one(1, 1, 2))]}}
-        made = self.pod(name, self.one(*NAMESPACES), self.labels(), self.requests(0.6), limits, **spec)
+        labels = self.labels()
+        if host in rackless and self.chance(0.3):
+            labels["app"] = "alone"  # these are in no rack, so for a pod that wants them in its rack nobody is there
+        made = self.pod(name, self.namespace(), labels, self.requests(0.6), limits, **spec)
         made["status"] = {"phase": self.one(*["Running"] * 12, "Succeeded", "Failed", "Pending")}
         cluster.running.append(made)
         if made["status"]["phase"] == "Running" and self.chance(0.12):
@@ -188,7 +194,11 @@ class Generator:
         labels = self.labels()
         if self.chance(0.25):
             labels["app"] = f"new-{index}"  # nobody has it: the first of its group
-        drawn = self.random.sample(self.kinds, min(self.one(0, 1, 1, 1, 1, 2, 2, 2, 3), len(self.kinds)))
+        elif self.chance(0.06):
+            labels["app"] = "alone"
+        drawn = {self.one(*KINDS[self.one(*self.rules)]) for _ in range(self.one(0, 1, 1, 1, 1, 2, 2, 2, 3))}
+        if "topology_spread" in drawn and "host" in self.rules and self.chance(0.3):
+            drawn.add(self.one("node_selector", "node_affinity"))  # which decide what nodes a spread counts
         spec, limits = {}, {}
         rules = list(drawn)
         if self.chance(0.2):
@@ -213,7 +223,7 @@ class Generator:
             spec["affinity"] = affinity
         if "topology_spread" in drawn:
             spec["topologySpreadConstraints"] = self.spread(labels)
-        made = self.pod(name, self.one(*NAMESPACES), labels, self.requests(0.3), limits, **spec)
+        made = self.pod(name, self.namespace(), labels, self.requests(0.3), limits, **spec)
         if self.chance(0.12):
             made["spec"]["initContainers"] = self.init_containers()
         return Probe(made, sorted(rules))
@@ -314,7 +324,7 @@ class Generator:
 
     def term(self, labels, wanted, waits):
         """A term of pod affinity (`wanted`) or anti-affinity, of a pod that waits or runs."""
-        made = {"topologyKey": self.one(*TOPOLOGIES)}
+        made = {"topologyKey": RACK if labels["app"] == "alone" and self.chance(0.7) else self.one(*TOPOLOGIES)}
         selector = self.selector(labels, 0.6 if wanted else 0.4)
         if selector is not None:
             made["labelSelector"] = selector
@@ -332,15 +342,16 @@ class Generator:
 
     def spread(self, labels):
         made = {}
-        for _ in range(self.one(1, 1, 2, 3)):
-            constraint = {"maxSkew": self.random.randint(1, 3), "topologyKey": self.one(*TOPOLOGIES),
+        for _ in range(self.one(1, 1, 2, 2, 3)):
+            constraint = {"maxSkew": self.one(1, 1, 2, 2, 3, 4), "topologyKey": self.one(*TOPOLOGIES),
                           "whenUnsatisfiable": self.one("DoNotSchedule", "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")}
-            selector = self.selector(labels, 0.6)
+            # Pods of every app are so many that no zone is without one.
+            selector = {"matchExpressions": [{"key": "app", "operator": "Exists"}]} if self.chance(0.3) else self.selector(labels, 0.5)
             if selector is not None:
                 constraint["labelSelector"] = selector
                 if self.chance(0.2):
                     constraint["matchLabelKeys"] = ["rev"]
-            if constraint["whenUnsatisfiable"] == "DoNotSchedule" and self.chance(0.25):
+            if constraint["whenUnsatisfiable"] == "DoNotSchedule" and self.chance(0.35):
                 constraint["minDomains"] = self.random.randint(1, 6)
             for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
                 if self.chance(0.35):
