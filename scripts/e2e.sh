@@ -7,6 +7,8 @@
 #                    "extender": kill and mixed with kube-scheduler and our extender, whatever --scheduler says;
 #                    "all": mixed and kill, as CI runs them; "rights": ours with the chart's rights only;
 #                    "kubectl": kubectl's plugin as a user who may only get and list; "build": only builds;
+#                    "rules": random pods (-pods 500, -clusters 12, -seed 1) with node rules, pod affinity and topology spread: the
+#                    nodes that fit are those that kube-scheduler finds (-rules host,affinity,spread: which are drawn);
 #                    "node": pods of every way of sharing on a real node: kubelet, containerd, runc and our device plugin on the fake
 #                    NVML, in namespaces and control groups of their own (root, Debian's packages unpacked, a C compiler);
 #                    "node --churn": pods come and go on two such nodes while layouts change, GPUs fall ill and programs are killed;
@@ -44,14 +46,14 @@ while [ $# -gt 0 ]; do
         *) break ;;
     esac
 done
-[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, hami, all, rights, kubectl or build"
+[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, hami, all, rights, rules, kubectl or build"
 scenario=$1
 shift
 if [ "$scenario" = node ] && [ "${1:-}" = --churn ]; then
     scenario=churn
     shift
 fi
-case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | hami | all | rights | kubectl | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
+case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | hami | all | rights | rules | kubectl | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
 if [ "$scenario" = extender ] || [ "$scenario" = hami ]; then scheduler=extender; fi
 case $scheduler in ours | stock | extender) ;; *) wrong "--scheduler '$scheduler', expected ours, stock or extender" ;; esac
 if [ "$scenario" = faults ] && [ "$scheduler" = extender ]; then wrong "faults are those of Volcano's scheduler"; fi
@@ -134,6 +136,15 @@ if [ "$scenario" = kubectl ]; then
     if kubectl=$(command -v kubectl); then set -- --kubectl "$kubectl" "$@"; fi
     exec python3 "$root/tests/e2e/kubectl.py" --etcd "$etcd" --kube-apiserver "$work/bin/kube-apiserver" \
         --kubectl-vgpu "$work/bin/kubectl-vgpu" --vgpusim "$build/bin/vgpusim" "$@"
+fi
+
+if [ "$scenario" = rules ]; then
+    say "building kube-apiserver and kube-scheduler $kubernetes"
+    of_kubernetes kube-apiserver
+    of_kubernetes kube-scheduler
+    cd "$OLDPWD" # which a folder in the flags may be relative to
+    exec python3 "$root/tests/e2e/rules.py" --etcd "$etcd" --kube-apiserver "$work/bin/kube-apiserver" \
+        --kube-scheduler "$work/bin/kube-scheduler" --vgpusim "$build/bin/vgpusim" --out "$out" "$@"
 fi
 
 say "building kube-apiserver $kubernetes, the scheduler ($scheduler) and the scenarios"
