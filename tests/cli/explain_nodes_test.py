@@ -459,7 +459,7 @@ class NodesTest(CliTest):
 
     def test_what_was_not_considered(self):
         term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
-        anti = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+        anti = {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}]}}}
         objects = [
             hami_node("n", spec={"taints": [{"key": "old", "effect": "PreferNoSchedule"}]},
                       metadata={"deletionTimestamp": "2026-11-22T10:00:00Z"}),
@@ -470,9 +470,8 @@ class NodesTest(CliTest):
             {"kind": "ResourceQuota", "metadata": {"name": "others", "namespace": "e"}},
             pod("w", PART, {"hami.io/gpu-scheduler-policy": "mutex", "scheduling.k8s.io/group-name": "g"}, spec=anti)]
         expected = ["mutex of hami.io/gpu-scheduler-policy: mutex",
-                    "pod anti-affinity (spec.affinity.podAntiAffinity)",
+                    "preferred pod anti-affinity (spec.affinity.podAntiAffinity)",
                     "that the pods of group g start together (scheduling.k8s.io/group-name)",
-                    "anti-affinity of pods that run: d/runs",
                     "that pods are being deleted; they count until they are gone: d/leaves",
                     "taints with effect PreferNoSchedule: n",
                     "that nodes are being deleted: n",

@@ -414,7 +414,7 @@ class ExplainTest(CliTest):
         self.assertEqual(self.own(objects, pod="far")["choice"]["message"],
                          "0/4 nodes are available: 2 node_selector_differs, 1 node_unschedulable, 1 node_not_ready.")
         self.assertEqual(self.own(objects, pod="apart")["not_considered"],
-                         ["pod anti-affinity (spec.affinity.podAntiAffinity)"])
+                         ["preferred pod anti-affinity (spec.affinity.podAntiAffinity)"])
         unread = json.dumps({"kind": "List", "items": [nodes[3], ruled_pod("q", affinity=required("zone", "Like", "a"))]})
         self.assert_refused(self.vgpusim("explain", self.write("own.yaml", unread), "--pod", "q"),
                             "nodeSelectorTerms[0].matchExpressions[0].operator", "Like", "NotIn")
