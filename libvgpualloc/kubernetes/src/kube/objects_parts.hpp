@@ -26,6 +26,15 @@ using vgpuformats::value_kind;
 /// A value in a few words, for errors.
 [[nodiscard]] std::string shown(const document& value);
 
+/// In the place of an object that begins on the line of the one before it: JSON without line ends.
+inline constexpr std::string_view numbered = ": object ";
+/// The place of something in the object at `place`: it ends in the line where that is known.
+[[nodiscard]] std::string place_at(const std::string& place, std::int32_t line);
+
+inline constexpr const char* template_expected = "looks like a Helm template: render it first (helm template)";
+/// Whether there is {{ … }} in one line of the text.
+[[nodiscard]] bool is_helm_template(std::string_view text);
+
 /// The one YAML (or JSON) document of a text. Errors: those of yaml_to_json_text().
 [[nodiscard]] expected<document> one_document(std::string_view text, const std::string& name);
 
