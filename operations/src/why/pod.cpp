@@ -12,6 +12,7 @@
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpuops/show/names.hpp"
+#include "vgpuops/why/scheduler_words.hpp"
 #include "waiting_rooms.hpp"
 
 namespace vgpuops::why {
@@ -93,6 +94,7 @@ expected<pod_answer> pod_of(const std::vector<kube::manifest>& objects, const vg
         const auto explained = explain_waiting(*state, pod, stop);
         if (!explained) return unexpected(explained.error());
         result.nodes = reasons_of(*state, *explained);
+        result.scheduler_words = scheduler_words(*state, objects, pod);
         result.changes = try_changes(*state, objects, dialects, pod, result.verdict, result.nodes, stop);
     }
     if (stop.raised()) return unexpected(stop_signal::stopped());

@@ -136,6 +136,26 @@ std::string asks_line(const pod_answer& answered) {
     return printable(line) + "\n";
 }
 
+/// "kube-scheduler: 0/6 nodes are available: …", broken where a line would be too long.
+void add_scheduler_words(const std::string& words, std::string& text) {
+    constexpr std::size_t width = 100;
+    if (words.empty()) return;
+    std::string line = "kube-scheduler:";
+    std::size_t begin = 0;
+    while (begin < words.size()) {
+        const std::size_t comma = words.find(", ", begin);
+        const std::size_t end = comma == std::string::npos ? words.size() : comma + 1;
+        const std::string part = words.substr(begin, end - begin);
+        if (line.size() + 1 + part.size() > width) {
+            text += printable(line) + "\n";
+            line = " ";
+        }
+        line += " " + part;
+        begin = comma == std::string::npos ? end : end + 1;
+    }
+    text += printable(line) + "\n";
+}
+
 document reasons_json(const std::vector<node_reasons>& nodes) {
     document list = document::list();
     for (const node_reasons& node : nodes) {
@@ -186,6 +206,7 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
     add_node_table(answered, text);
     add_changes(answered, inputs, text);
     text += asks_line(answered);
+    add_scheduler_words(answered.scheduler_words, text);
     add_last_lines(answered.warnings, answered.not_looked_at, text);
     return text;
 }
@@ -203,7 +224,8 @@ std::string pod_json(const pod_answer& answered, const std::vector<std::string>&
                                      {"rules", document::list_of(answered.rules)},
                                      {"priority", answered.priority},
                                      {"reasons", reasons_json(answered.nodes)},
-                                     {"changes", changes_json(answered, inputs)}});
+                                     {"changes", changes_json(answered, inputs)},
+                                     {"scheduler_words", text_or_null(answered.scheduler_words)}});
     add_last_members(answered.warnings, answered.not_looked_at, result);
     return vgpuformats::print_json(result, 2) + "\n";
 }

@@ -35,6 +35,7 @@ struct pod_answer {
     std::int64_t priority = 0;
     std::vector<node_reasons> nodes{};   ///< in the cluster's order; empty where the request cannot be read
     std::vector<tried_change> changes{}; ///< each alone is enough
+    std::string scheduler_words{};       ///< scheduler_words() of why/scheduler_words.hpp
     std::vector<std::string> not_looked_at{};
     std::vector<error> warnings{};
 };
