@@ -26,6 +26,35 @@ class RecordedRules(CliTest):
                      for (cluster, pod), nodes in zip(pairs, found) if nodes != pod["feasible"]]
         self.assertEqual(differing, [], f"{len(differing)} of {len(pairs)} pods differ")
 
+    def answer(self, *arguments):
+        done = self.vgpusim(*arguments, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def list_of(self, name, objects):
+        return self.write(name, json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+
+    def test_as_many_more_pods_fit_as_show_says_and_no_more(self):
+        """Rules about other pods change with every pod that is placed."""
+        shapes = 0
+        for path in sorted(DATA.glob("cluster-*.json"))[:3]:
+            objects = json.loads(path.read_text())["items"]
+            waiting = [entry for entry in objects if entry["kind"] == "Pod" and not entry["spec"].get("nodeName")]
+            others = [entry for entry in objects if entry not in waiting]
+            for pod in waiting:
+                if "nvidia.com/" not in json.dumps(pod["spec"]["containers"]):
+                    continue
+                shown = self.answer("show", self.list_of("one.json", [*others, pod]))
+                [row] = [entry for entry in shown["shapes"] if entry["wait"] == 1]
+                parts = row["of_use"] + row["scattered"] + row["host_full"] + sum(row["wrong_kind"].values()) + row["out"]
+                self.assertEqual(parts, shown["totals"]["free"] + shown["totals"]["out"], pod["metadata"])
+                more = [pod | {"metadata": pod["metadata"] | {"name": f"more-{i}", "uid": ""}} for i in range(row["more"] + 1)]
+                added = self.answer("whatif", self.list_of("base.json", others), "--add-pods", self.list_of("more.json", more),
+                                    "--policy", "best_fit")
+                self.assertEqual(sum(1 for entry in added["pods"] if entry["placed"]), row["more"], pod["metadata"])
+                shapes += 1
+        self.assertGreater(shapes, 30, "pods with GPUs")
+
 
 if __name__ == "__main__":
     unittest.main()
