@@ -25,7 +25,7 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 FOLDERS = {"Node": "/api/v1/nodes", "Pod": "/api/v1/namespaces/{}/pods", "ResourceQuota": "/api/v1/namespaces/{}/resourcequotas",
            "Job": "/apis/batch/v1/namespaces/{}/jobs"}
 # What the plugin lists, in its order, as one would name it to kubectl get.
-LISTS = ("/api/v1/nodes", "/api/v1/pods", "/api/v1/resourcequotas", "/apis/batch/v1/jobs", "/api/v1/limitranges",
+LISTS = ("/api/v1/nodes", "/api/v1/pods", "/api/v1/namespaces", "/api/v1/resourcequotas", "/apis/batch/v1/jobs", "/api/v1/limitranges",
          "/apis/policy/v1/poddisruptionbudgets", "/apis/scheduling.k8s.io/v1/priorityclasses", "/apis/resource.k8s.io/v1/deviceclasses",
          "/apis/resource.k8s.io/v1/resourceslices")
 QUESTIONS = ("show", "show -o wide --all", "show --json", "show -l zone=z", "show -n train --by owner", "why", "why --json",

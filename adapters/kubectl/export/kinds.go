@@ -19,6 +19,7 @@ type kind struct {
 var kinds = []kind{
 	{version: "v1", resource: "nodes", isNeeded: true},
 	{version: "v1", resource: "pods", isNeeded: true},
+	{version: "v1", resource: "namespaces"},
 	{version: "v1", resource: "resourcequotas"},
 	{group: "batch", version: "v1", resource: "jobs"},
 	{version: "v1", resource: "limitranges"},
