@@ -76,6 +76,7 @@ public:
         if (why != verdict::never) {
             if (pod_->request.peers.empty()) add_moves(); // plans look at no rules about other pods
             add_ended_pods();
+            if (why == verdict::not_allowed) add_ended_peers();
         }
         add_uncordoned();
         add_nodes_more();
@@ -153,20 +154,39 @@ private:
     void add_ended_pods() {
         const std::string profile = profile_of(pod_->request);
         if (profile.empty()) return;
-        const auto interned = decider_.intern(pod_->request);
-        if (!interned) return;
+        const std::vector<std::string> names =
+            helpful_ends([&](const kube::snapshot_pod& runs) { return profile_of(runs.request) == profile; });
+        if (names.empty()) return;
+        result_.push_back({.what = fmt::format("a pod with mig-{} ends", profile),
+                           .then = fmt::format("{} {}", show::folded_names(names, names_shown),
+                                               names.size() == 1 ? "has one" : "have one each")});
+    }
+
+    /// Pods that keep the pod away, of which the end of one is enough.
+    void add_ended_peers() {
+        if (pod_->request.peers.empty()) return;
+        const std::vector<std::string> names =
+            helpful_ends([](const kube::snapshot_pod& runs) { return !runs.request.peers.empty(); });
+        if (names.empty()) return;
+        const char* const which = names.size() == 1 ? "" : "one of ";
+        result_.push_back(
+            {.what = fmt::format("{}{} ends", which, show::folded_names(names, names_shown)), .then = "then it fits"});
+    }
+
+    /// Names of the pods that run, among those of a sort, whose end alone lets the pod in; ascending.
+    template <class IsOfSort>
+    [[nodiscard]] std::vector<std::string> helpful_ends(IsOfSort is_of_sort) {
         std::vector<std::string> names;
+        const auto interned = decider_.intern(pod_->request);
+        if (!interned) return names;
         for (std::size_t i = 0; i < state_->bound.size() && !stop_.poll(); ++i) {
-            if (profile_of(state_->bound[i].pod.request) != profile) continue;
+            if (!is_of_sort(state_->bound[i].pod)) continue;
             trial scope{*state_->book};
             if (!state_->book->release(pod_id{i})) continue;
             if (decider_.decide(*interned)) names.push_back(state_->bound[i].pod.full_name());
         }
-        if (names.empty()) return;
         std::ranges::sort(names);
-        result_.push_back({.what = fmt::format("a pod with mig-{} ends", profile),
-                           .then = fmt::format("{} {}", show::folded_names(names, names_shown),
-                                               names.size() == 1 ? "has one" : "have one each")});
+        return names;
     }
 
     /// Cordoned nodes that would take the pod, of which the first that `whatif` confirms is listed.

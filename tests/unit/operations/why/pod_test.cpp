@@ -110,6 +110,23 @@ TEST(why_pod, other_pods_that_wait_may_take_what_a_change_brings) {
     EXPECT_TRUE(answered->changes.empty()) << "the older pod gets the node";
 }
 
+TEST(why_pod, a_pod_that_others_keep_away_is_told_who_they_are_and_what_would_help) {
+    const std::string db = "labels: {app: db},";
+    const std::string apart = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                              "[{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}]}},";
+    const std::string text = card_node("a", 1) + card_node("b", 1) + running_pod("db-0", "a", 0, 1000, db) +
+                             running_pod("db-1", "b", 0, 1000, db) + pod_object("w1", 1000, {.spec = apart});
+    const auto answered = why::pod_of(objects(text), {}, "w1");
+    ASSERT_TRUE(answered.has_value());
+    EXPECT_EQ(answered->verdict, show::verdict::not_allowed);
+    EXPECT_EQ(answered->because, "a would take it; anti-affinity with ns/db-0 there");
+    std::vector<std::string> changes;
+    for (const why::tried_change& change : answered->changes) changes.push_back(change.what + ": " + change.then);
+    EXPECT_EQ(changes, (std::vector<std::string>{"one of ns/db-[0-1] ends: then it fits", "1 node more like a: ",
+                                                 "it has no pod anti-affinity: a or b takes it now"}));
+    EXPECT_EQ(answered->not_looked_at, std::vector<std::string>{});
+}
+
 TEST(why_pod, names_pods_that_are_spelled_alike) {
     const std::string text = card_node("a", 1) + pod_object("train-1", 1000) + pod_object("serve", 1000);
     const auto answered = why::pod_of(objects(text), {}, "trian-1");
