@@ -102,47 +102,6 @@ std::optional<std::int64_t> headroom::more_singles_on(node_index where, const vg
     return std::min(sum, most);
 }
 
-std::int64_t headroom::more_of_beside(const vgpualloc::pod_request& request, std::int64_t& taken_milli,
-                                      const stop_signal& stop) {
-    const auto interned = decider_.intern(request);
-    VGA_ASSERT(interned.has_value(), "what a dialect reads is within the core's limits");
-    stop_signal end = stop;
-    const std::int64_t idle_before = vgpualloc::idle_splitter{*state_->book}.idle();
-    vgpualloc::trial scope{*state_->book};
-    std::int64_t placed = 0;
-    while (!end.poll()) {
-        const auto where = decider_.decide(*interned);
-        if (!where) break;
-        const pod_id id{state_->bound.size() + static_cast<std::size_t>(placed)};
-        const auto reserved = state_->book->reserve(vgpualloc::booking_for(id, request, *where));
-        VGA_ASSERT(reserved.has_value(), "the ledger accepts what the allocator decides");
-        ++placed;
-    }
-    taken_milli = idle_before - vgpualloc::idle_splitter{*state_->book}.idle();
-    return placed;
-}
-
-headroom::filling headroom::filled_with(const vgpualloc::pod_request& request, const vgpualloc::idle_splitter& splitter,
-                                        const stop_signal& stop) {
-    const auto part = [](vgpualloc::idle_parts& parts, vgpualloc::idle_cause cause) -> std::int64_t& {
-        return parts[static_cast<std::size_t>(cause)];
-    };
-    vgpualloc::pod_request alone = request;
-    alone.peers = {};
-    filling result{.idle = splitter.of(alone)};
-    result.more_alone = more_of(alone, stop);
-    result.more = result.more_alone;
-    if (request.peers.empty() || result.more_alone == 0) return result;
-    std::int64_t taken_milli = 0;
-    result.more = more_of_beside(request, taken_milli, stop);
-    if (result.more >= result.more_alone) return result;
-    std::int64_t& of_use = part(result.idle, vgpualloc::idle_cause::of_use);
-    result.kept_idle = std::max<std::int64_t>(of_use - taken_milli, 0);
-    of_use -= result.kept_idle;
-    part(result.idle, vgpualloc::idle_cause::wrong_kind) += result.kept_idle;
-    return result;
-}
-
 std::int64_t headroom::more_of(const vgpualloc::pod_request& request, const stop_signal& stop) {
     const auto interned = decider_.intern(request);
     VGA_ASSERT(interned.has_value(), "what a dialect reads is within the core's limits");

@@ -25,6 +25,9 @@ expected<scored_placement, rejection_code> allocator::try_node(node_index where,
 rejection_detail allocator::ask_peers(node_index where, const pod_request& request) {
     return index_->ask_peers(where, request);
 }
+std::map<std::string, std::int64_t> allocator::count_peers(const pod_request& request, std::size_t rule) {
+    return index_->count_peers(request, rule);
+}
 expected<double, rejection_detail> allocator::score_placement(policy& scorer, const pod_request& request,
                                                               const placement& where) {
     return index_->score_placement(scorer, request, where);

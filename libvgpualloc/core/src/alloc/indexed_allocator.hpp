@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "alloc/index.hpp"
@@ -36,6 +38,9 @@ public:
     [[nodiscard]] expected<scored_placement, rejection_code> try_node(node_index where, request_id request);
     [[nodiscard]] rejection_detail ask_peers(node_index where, const pod_request& request) const {
         return reference_.why_not_beside_peers(request, where);
+    }
+    [[nodiscard]] std::map<std::string, std::int64_t> count_peers(const pod_request& request, std::size_t rule) const {
+        return reference_.count_peers(request, rule);
     }
     [[nodiscard]] expected<double, rejection_detail> score_placement(policy& scorer, const pod_request& request,
                                                                      const placement& where);

@@ -170,4 +170,11 @@ rejection_detail peer_census::why_not(const pod_request& request, node_index whe
     return {};
 }
 
+std::map<std::string, std::int64_t> peer_census::counts_of(const pod_request& request, std::size_t rule) {
+    look(request);
+    std::map<std::string, std::int64_t> result;
+    for (const auto& [value, members] : counts_[rule].by_value) result.emplace(value, members);
+    return result;
+}
+
 } // namespace vgpualloc

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@ public:
     /// Why the pods that are booked keep a pod with such peers off a node, whatever is free there; code none where they
     /// do not. For spread: how much more than the fewest the domain may have, and would have.
     [[nodiscard]] rejection_detail why_not(const pod_request& request, node_index where);
+    /// What allocator::count_peers() says.
+    [[nodiscard]] std::map<std::string, std::int64_t> counts_of(const pod_request& request, std::size_t rule);
 
 private:
     /// Of one node, by set, and by topology key and set.

@@ -2,7 +2,9 @@
 // answers for one node where it matters which device it is.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "alloc/fit_search.hpp"
@@ -64,6 +66,9 @@ public:
     /// else.
     [[nodiscard]] rejection_detail why_not_beside_peers(const pod_request& request, node_index where) const {
         return census_->why_not(request, where);
+    }
+    [[nodiscard]] std::map<std::string, std::int64_t> count_peers(const pod_request& request, std::size_t rule) const {
+        return census_->counts_of(request, rule);
     }
 
 private:

@@ -34,8 +34,7 @@ public:
         vgpualloc::idle_parts idle{}; ///< what is idle, to such pods
         std::int64_t kept_idle = 0;   ///< of it, in `wrong_kind`: what is of no use because of other pods. Milli-GPU
     };
-    /// What more pods of a request find. Where the pod has rules about others, or others about it, pods are placed one
-    /// by one.
+    /// What more pods of a request find, with rules about other pods.
     [[nodiscard]] filling filled_with(const vgpualloc::pod_request& request, const vgpualloc::idle_splitter& splitter,
                                       const stop_signal& stop = {});
 
@@ -45,8 +44,19 @@ public:
                                               const stop_signal& stop = {});
 
 private:
-    [[nodiscard]] std::int64_t more_of_beside(const vgpualloc::pod_request& request, std::int64_t& taken_milli,
-                                              const stop_signal& stop);
+    /// Pods that are placed, and what they take of the devices.
+    struct placed_pods {
+        std::int64_t pods = 0;
+        std::int64_t milli = 0;
+    };
+    [[nodiscard]] placed_pods placed_one_by_one(const vgpualloc::pod_request& request, const stop_signal& stop);
+    [[nodiscard]] placed_pods placed_on(node_index where, const vgpualloc::pod_request& request, std::int64_t most);
+    [[nodiscard]] std::vector<placed_pods> placed_on_open_nodes(const vgpualloc::pod_request& request,
+                                                                const vgpualloc::pod_request& fixed_rules,
+                                                                const stop_signal& stop);
+    [[nodiscard]] placed_pods placed_by_domain(const vgpualloc::pod_request& request, std::size_t rule,
+                                               const std::vector<placed_pods>& by_node);
+    [[nodiscard]] placed_pods placed_beside_peers(const vgpualloc::pod_request& request, const stop_signal& stop);
     [[nodiscard]] std::int64_t more_on(node_index where, const vgpualloc::pod_request& request,
                                        vgpualloc::request_id interned);
 

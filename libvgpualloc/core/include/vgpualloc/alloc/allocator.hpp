@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "vgpualloc/alloc/answer.hpp"
@@ -97,6 +99,9 @@ public:
     /// Why pods that are booked keep the pod off a present node, whatever is free there (pod_request::peers); code none
     /// where they do not.
     [[nodiscard]] rejection_detail ask_peers(node_index where, const pod_request& request);
+    /// What one of its rules about other pods counts: pods of its set by domain, for a spread of all domains, else of
+    /// those that have some. `rule` is a position in request.peers->rules.
+    [[nodiscard]] std::map<std::string, std::int64_t> count_peers(const pod_request& request, std::size_t rule);
 
     /// What another policy thinks of a placement on a node as it is now. Errors: amount_not_valid if the request
     /// does not pass check_request(), those of ledger::why_not_there().
