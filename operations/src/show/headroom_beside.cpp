@@ -87,23 +87,19 @@ headroom::placed_pods headroom::placed_on(node_index where, const vgpualloc::pod
     return result;
 }
 
-/// By node, what pods find there that have no rules about each other. Nodes that `fixed_rules` close have nothing.
-std::vector<headroom::placed_pods> headroom::placed_on_open_nodes(const vgpualloc::pod_request& request,
-                                                                  const vgpualloc::pod_request& fixed_rules,
-                                                                  const stop_signal& stop) {
+/// By node, what pods find there that have no rules about others.
+std::vector<headroom::placed_pods> headroom::placed_on_nodes(const vgpualloc::pod_request& alone,
+                                                             const stop_signal& stop) {
     constexpr std::int64_t no_limit = std::int64_t{1} << 40U;
-    vgpualloc::pod_request alone = request;
-    alone.peers = {};
     std::vector<placed_pods> result(alike_.size());
     std::map<std::uint32_t, placed_pods> known;
     stop_signal end = stop;
     for (std::size_t n = 0; n < alike_.size() && !end.poll(); ++n) {
         const vgpualloc::node& node = state_->nodes().nodes[n];
         if (node.devices.empty() || !state_->book->is_present(node_index{n})) continue;
-        if (vgpualloc::why_not_host(request.rules, node.host, node.name) != rejection_code::none) continue;
-        if (decider_.ask_peers(node_index{n}, fixed_rules).code != rejection_code::none) continue;
+        if (vgpualloc::why_not_host(alone.rules, node.host, node.name) != rejection_code::none) continue;
         const auto entry = known.find(alike_[n]);
-        if (entry != known.end() && !request.names_devices()) {
+        if (entry != known.end() && !alone.names_devices()) {
             result[n] = entry->second;
             continue;
         }
@@ -113,9 +109,35 @@ std::vector<headroom::placed_pods> headroom::placed_on_open_nodes(const vgpuallo
     return result;
 }
 
+headroom::room_alone& headroom::alone(const vgpualloc::pod_request& request, const vgpualloc::idle_splitter& splitter,
+                                      const stop_signal& stop) {
+    vgpualloc::pod_request without_rules = request;
+    without_rules.peers = {};
+    const auto [entry, is_new] = alone_.try_emplace(std::move(without_rules));
+    if (is_new) {
+        entry->second.idle = splitter.of(entry->first);
+        entry->second.more = more_of(entry->first, stop);
+    }
+    if (!request.peers.empty() && entry->second.more > 0 && entry->second.by_node.empty()) {
+        entry->second.by_node = placed_on_nodes(entry->first, stop);
+    }
+    return entry->second;
+}
+
+headroom::placed_pods headroom::placed_fewer(node_index where, const vgpualloc::pod_request& request, std::int64_t most,
+                                             room_alone& without_rules) {
+    if (most == 0) return {};
+    const auto [entry, is_new] = without_rules.fewer.try_emplace({alike_[where.at()], most});
+    if (!is_new && !request.names_devices()) return entry->second;
+    vgpualloc::pod_request unruled = request;
+    unruled.peers = {};
+    entry->second = placed_on(where, unruled, most);
+    return entry->second;
+}
+
 /// Pods that one rule of theirs limits by domain, and that are otherwise as many as nodes have room for.
 headroom::placed_pods headroom::placed_by_domain(const vgpualloc::pod_request& request, std::size_t rule,
-                                                 const std::vector<placed_pods>& by_node) {
+                                                 const std::vector<placed_pods>& by_node, room_alone& without_rules) {
     const peer_rule& limiting = request.peers->rules[rule];
     const auto value_of = [&](std::size_t n) { return state_->nodes().nodes[n].host.label(limiting.topology_key); };
     std::map<std::string, std::int64_t> room_by_value;
@@ -125,8 +147,6 @@ headroom::placed_pods headroom::placed_by_domain(const vgpualloc::pod_request& r
     domain_limits limits = limiting.kind == peer_rule_kind::apart
                                ? limits_apart(room_by_value)
                                : limits_of_spread(limiting, decider_.count_peers(request, rule), room_by_value);
-    vgpualloc::pod_request alone = request;
-    alone.peers = {};
     placed_pods sum;
     for (std::size_t n = 0; n < by_node.size(); ++n) {
         if (by_node[n].pods == 0) continue;
@@ -135,7 +155,9 @@ headroom::placed_pods headroom::placed_by_domain(const vgpualloc::pod_request& r
         const auto limit = value == nullptr ? limits.end() : limits.find(*value);
         placed_pods placed = by_node[n];
         if (limit != limits.end()) {
-            if (limit->second < placed.pods) placed = placed_on(node_index{n}, alone, limit->second);
+            if (limit->second < placed.pods) {
+                placed = placed_fewer(node_index{n}, request, limit->second, without_rules);
+            }
             limit->second -= placed.pods;
         }
         sum.pods += placed.pods;
@@ -166,7 +188,8 @@ headroom::placed_pods headroom::placed_one_by_one(const vgpualloc::pod_request& 
 /// Rules about sets that the pod is not in close the same nodes however many such pods are placed, and so does a wish
 /// for pods of its own set once there are some. One more rule about its own set is counted by domain; several are
 /// tried.
-headroom::placed_pods headroom::placed_beside_peers(const vgpualloc::pod_request& request, const stop_signal& stop) {
+headroom::placed_pods headroom::placed_beside_peers(const vgpualloc::pod_request& request, room_alone& without_rules,
+                                                    const stop_signal& stop) {
     const auto& rules = request.peers->rules;
     std::vector<std::size_t> own; // positions of rules that each pod that is placed changes
     std::vector<peer_rule> fixed;
@@ -181,8 +204,13 @@ headroom::placed_pods headroom::placed_beside_peers(const vgpualloc::pod_request
         if (!is_limit || rules[r].kind == peer_rule_kind::apart) fixed.push_back(rules[r]);
     }
     if (own.size() > 1) return placed_one_by_one(request, stop);
-    const std::vector<placed_pods> by_node = placed_on_open_nodes(request, with_rules(request, std::move(fixed)), stop);
-    if (!own.empty()) return placed_by_domain(request, own.front(), by_node);
+    const vgpualloc::pod_request with_fixed = with_rules(request, std::move(fixed));
+    std::vector<placed_pods> by_node = without_rules.by_node;
+    for (std::size_t n = 0; n < by_node.size(); ++n) {
+        const bool has_room = by_node[n].pods > 0;
+        if (has_room && decider_.ask_peers(node_index{n}, with_fixed).code != rejection_code::none) by_node[n] = {};
+    }
+    if (!own.empty()) return placed_by_domain(request, own.front(), by_node, without_rules);
     placed_pods sum;
     for (const placed_pods& placed : by_node) {
         sum.pods += placed.pods;
@@ -196,13 +224,10 @@ headroom::filling headroom::filled_with(const vgpualloc::pod_request& request, c
     const auto part = [](vgpualloc::idle_parts& parts, vgpualloc::idle_cause cause) -> std::int64_t& {
         return parts[static_cast<std::size_t>(cause)];
     };
-    vgpualloc::pod_request alone = request;
-    alone.peers = {};
-    filling result{.idle = splitter.of(alone)};
-    result.more_alone = more_of(alone, stop);
-    result.more = result.more_alone;
+    room_alone& without_rules = alone(request, splitter, stop);
+    filling result{.more = without_rules.more, .more_alone = without_rules.more, .idle = without_rules.idle};
     if (request.peers.empty() || result.more_alone == 0) return result;
-    const placed_pods placed = placed_beside_peers(request, stop);
+    const placed_pods placed = placed_beside_peers(request, without_rules, stop);
     result.more = placed.pods;
     if (result.more >= result.more_alone) return result;
     std::int64_t& of_use = part(result.idle, vgpualloc::idle_cause::of_use);

@@ -188,7 +188,7 @@ void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& kno
     constexpr auto of_use = static_cast<std::size_t>(vgpualloc::idle_cause::of_use);
     headroom spare{state};
     const vgpualloc::idle_splitter splitter{*state.book};
-    std::vector<vgpualloc::counted_request> counted;
+    std::map<vgpualloc::pod_request, std::int64_t> counts;
     std::int64_t kept_idle = 0; // added up over pods
     stop_signal end = stop;
     for (const auto& [request, pods] : pods_of(state, chosen)) {
@@ -215,9 +215,13 @@ void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& kno
         to.shapes.push_back(std::move(row));
         to.mean_run += pods.run;
         to.mean_wait += pods.wait;
-        counted.push_back({.request = *request, .pods = pods.run + pods.wait});
+        vgpualloc::pod_request alone = *request; // the splitter looks at no rules about other pods
+        alone.peers = {};
+        counts[std::move(alone)] += pods.run + pods.wait;
     }
     tell_apart(to.shapes);
+    std::vector<vgpualloc::counted_request> counted;
+    for (const auto& [request, pods] : counts) counted.push_back({.request = request, .pods = pods});
     to.mean = splitter.mean_over(counted, stop);
     if (kept_idle > 0) {
         const std::int64_t pods = to.mean_run + to.mean_wait;

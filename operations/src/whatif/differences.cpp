@@ -188,8 +188,12 @@ show::rooms rooms_of_refused(kube::snapshot& state, vgpualloc::allocator& decide
         if (end.poll()) return result;
         const auto interned = decider.intern(request);
         VGA_ASSERT(interned.has_value(), "what a dialect reads is within the core's limits");
+        vgpualloc::pod_request without_rules = request;
+        without_rules.peers = {};
+        const auto unruled = decider.intern(without_rules);
         available = {.fits_alone = alone[position++],
                      .more = decider.decide(*interned) ? 1 : 0,
+                     .more_alone = unruled && decider.decide(*unruled) ? 1 : 0,
                      .asked_milli = show::asked_by(state, request),
                      .idle = splitter.of(request)};
     }

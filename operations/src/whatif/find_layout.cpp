@@ -143,7 +143,9 @@ private:
         for (std::size_t p = 0; p < cluster.bound.size(); ++p) {
             const kube::bound_pod& bound = cluster.bound[p];
             const bool has_devices = !cluster.book->booking_of(pod_id{p}).where.shares.empty();
-            if (in_set.contains(bound.node) && has_devices && instances_of(bound.pod.request).empty()) ++result_.others;
+            const instance_counts counts = instances_of(bound.pod.request);
+            if (in_set.contains(bound.node) && has_devices && counts.empty()) ++result_.others;
+            if (in_set.contains(bound.node) || takes_pods(cluster, bound.node)) add_times(used_, counts, 1);
         }
         for (std::size_t n = 0; n < cluster.devices.size(); ++n) {
             if (in_set.contains(node_index{n}) || !takes_pods(cluster, node_index{n})) continue;
@@ -218,7 +220,7 @@ private:
             cut.insert(nodes_[i].name);
             for (const nvidia::layout_part& part : layout.parts) spare[part.profile] += part.instances * nodes_[i].gpus;
         }
-        add_times(spare, bound_instances_, -1);
+        add_times(spare, used_, -1);
         for (const pod_answer& entry : answered.pods) {
             if (cut.contains(entry.asked.from)) ++row.restart;
             const instance_counts counts = instances_of(entry.asked.pod.request);
@@ -274,7 +276,8 @@ private:
     question asked_;
     std::vector<cuttable> nodes_;
     std::vector<instance_counts> now_; ///< by node: what its GPUs are cut into
-    instance_counts elsewhere_;        ///< instances of nodes that are not in the set
+    instance_counts elsewhere_;        ///< instances of other nodes that take pods
+    instance_counts used_;             ///< of the nodes of the set and of these
     std::int64_t bound_pods_ = 0;      ///< of the mix
     instance_counts bound_instances_;
     std::map<way, layout_row> rows_;

@@ -107,6 +107,8 @@ std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const s
     }
     std::vector<plan::movable_pod> result;
     for (std::size_t i = 0; i < state.bound.size(); ++i) {
+        const vgpualloc::host_facts& host = state.nodes().nodes[state.bound[i].node.at()].host;
+        if (!host.ready || host.unschedulable) continue; // what such a node had would be out of service
         const auto object = by_name.find(state.bound[i].pod.full_name());
         if (object == by_name.end() || !kube::may_move(state.bound[i], *object->second, rules)) continue;
         result.push_back({.pod = pod_id{i}, .request = &state.bound[i].pod.request});

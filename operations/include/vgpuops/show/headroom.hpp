@@ -34,7 +34,8 @@ public:
         vgpualloc::idle_parts idle{}; ///< what is idle, to such pods
         std::int64_t kept_idle = 0;   ///< of it, in `wrong_kind`: what is of no use because of other pods. Milli-GPU
     };
-    /// What more pods of a request find, with rules about other pods.
+    /// What more pods of a request find, with rules about other pods. The ledger is as it was at the first call, and
+    /// the splitter the same.
     [[nodiscard]] filling filled_with(const vgpualloc::pod_request& request, const vgpualloc::idle_splitter& splitter,
                                       const stop_signal& stop = {});
 
@@ -49,14 +50,26 @@ private:
         std::int64_t pods = 0;
         std::int64_t milli = 0;
     };
+    /// What pods find that have no rules about others: pods of many owners differ in nothing but these.
+    struct room_alone {
+        std::int64_t more = 0;
+        vgpualloc::idle_parts idle{};
+        std::vector<placed_pods> by_node{}; ///< empty: nobody has asked
+        /// Of fewer pods than a node has room for, by what nodes have alike and the number of pods.
+        std::map<std::pair<std::uint32_t, std::int64_t>, placed_pods> fewer{};
+    };
+    [[nodiscard]] room_alone& alone(const vgpualloc::pod_request& request, const vgpualloc::idle_splitter& splitter,
+                                    const stop_signal& stop);
     [[nodiscard]] placed_pods placed_one_by_one(const vgpualloc::pod_request& request, const stop_signal& stop);
     [[nodiscard]] placed_pods placed_on(node_index where, const vgpualloc::pod_request& request, std::int64_t most);
-    [[nodiscard]] std::vector<placed_pods> placed_on_open_nodes(const vgpualloc::pod_request& request,
-                                                                const vgpualloc::pod_request& fixed_rules,
-                                                                const stop_signal& stop);
+    [[nodiscard]] std::vector<placed_pods> placed_on_nodes(const vgpualloc::pod_request& alone,
+                                                           const stop_signal& stop);
     [[nodiscard]] placed_pods placed_by_domain(const vgpualloc::pod_request& request, std::size_t rule,
-                                               const std::vector<placed_pods>& by_node);
-    [[nodiscard]] placed_pods placed_beside_peers(const vgpualloc::pod_request& request, const stop_signal& stop);
+                                               const std::vector<placed_pods>& by_node, room_alone& without_rules);
+    [[nodiscard]] placed_pods placed_fewer(node_index where, const vgpualloc::pod_request& request, std::int64_t most,
+                                           room_alone& without_rules);
+    [[nodiscard]] placed_pods placed_beside_peers(const vgpualloc::pod_request& request, room_alone& without_rules,
+                                                  const stop_signal& stop);
     [[nodiscard]] std::int64_t more_on(node_index where, const vgpualloc::pod_request& request,
                                        vgpualloc::request_id interned);
 
@@ -65,6 +78,7 @@ private:
                                                               const vgpualloc::pod_request& request) const;
 
     kube::snapshot* state_;
+    std::map<vgpualloc::pod_request, room_alone> alone_;
     vgpualloc::owned_policies policies_;
     vgpualloc::allocator decider_;
     std::vector<std::uint32_t>
