@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 from fractions import Fraction
 
 GPU_OF_UNITS = "nvidia.com/gpu"
@@ -46,9 +47,10 @@ class Node:
         return self.cordoned or self.ready != "True"
 
     def used(self):
-        """What pods were given of its GPUs, in GPUs: the larger of memory and compute."""
+        """What pods were given of its GPUs, in GPUs: the larger of memory and compute, of a card rounded up to a thousandth."""
         if self.cards:
-            return sum(max(Fraction(card["all"] - card["memory"], card["all"]), Fraction(100 - card["cores"], 100)) for card in self.cards)
+            shares = [max(Fraction(card["all"] - card["memory"], card["all"]), Fraction(100 - card["cores"], 100)) for card in self.cards]
+            return Fraction(sum(math.ceil(1000 * share) for share in shares), 1000)
         compute = memory = whole = Fraction(0)
         for key, had in self.total[4].items():
             given = had - self.units[key]
@@ -100,11 +102,11 @@ class Pod:
     def queue(self):
         return self.labels.get("kueue.x-k8s.io/queue-name") or self.annotations.get("scheduling.volcano.sh/queue-name")
 
-    def shape(self):
+    def shape(self, with_gang=True):
         """What makes two pods alike."""
         rules = {key: self.spec.get(key) for key in ("nodeSelector", "tolerations", "affinity", "topologySpreadConstraints")}
         types = self.annotations.get("nvidia.com/use-gputype")
-        return json.dumps([self.cpu, self.memory, self.slice, self.units, rules, types, self.gang], sort_keys=True)
+        return json.dumps([self.cpu, self.memory, self.slice, self.units, rules, types, self.gang if with_gang else None], sort_keys=True)
 
 
 def tolerates(pod, key, value, effect):
