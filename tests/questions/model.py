@@ -5,7 +5,6 @@ import json
 import math
 from fractions import Fraction
 
-GPU_OF_UNITS = "nvidia.com/gpu"
 SLICES = (("nvidia.com/gpu", "nvidia.com/gpumem", "nvidia.com/gpucores"),
           ("volcano.sh/vgpu-number", "volcano.sh/vgpu-memory", "volcano.sh/vgpu-cores"))
 # Of an instance on an A100-80GB: compute slices of 7, memory slices of 8.
