@@ -37,6 +37,7 @@ class Asking:
         self.items = json.loads((folder / self.file).read_text(encoding="utf-8"))["items"]
         self.world = World(self.items)
         self.known = {}
+        self.aside = []  # differences of the question at hand that leave the rest of it to be compared
         self.show = self.ask("show", self.file)
 
     def run(self, *arguments):
