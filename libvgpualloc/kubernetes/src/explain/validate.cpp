@@ -293,9 +293,7 @@ bool is_known_group(const manifest& object) {
 }
 
 void note_kind(const manifest& object, object_report& report) {
-    const bool is_volcano_job =
-        object.api_version.starts_with("batch.volcano") && (object.kind == "Job" || object.kind == "CronJob");
-    if (is_volcano_job) return; // it is read; what is wrong with its tasks is an error
+    if (kube::has_roles(object)) return; // it is read; what is wrong with its tasks is an error
     const bool makes_none = std::ranges::find(kinds_without_pods, object.kind) != kinds_without_pods.end();
     if (makes_none && is_known_group(object)) {
         report.notes.emplace_back("makes no pods");
@@ -366,7 +364,7 @@ std::vector<std::string> not_considered(std::span<const manifest> manifests) {
         for (const std::string& rule : object.rules_ignored) count(rule);
         if (!object.gates.empty()) count("scheduling gates (spec.schedulingGates)");
         if (kube::is_rule_kind(object.kind)) count("kind " + object.kind);
-        if (object.min_available > 0) count("how many pods of a job have to start together (spec.minAvailable)");
+        if (object.min_available > 0) count("how many pods of a job have to start together (minAvailable)");
     }
     std::vector<std::string> words;
     for (const auto& [what, times] : counts) {

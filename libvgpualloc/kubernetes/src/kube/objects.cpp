@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -19,171 +17,8 @@
 
 namespace vgpualloc::kube {
 
-std::string shown(const document& value) {
-    if (value.kind == value_kind::list) return "a list";
-    if (value.kind == value_kind::map) return "an object";
-    return value.kind == value_kind::null ? "null" : value.text;
-}
-
 namespace {
 
-constexpr const char* template_expected = "looks like a Helm template: render it first (helm template)";
-
-/// Whether there is {{ … }} in one line of the text.
-bool is_helm_template(std::string_view text) {
-    const std::size_t begin = text.find("{{");
-    const std::size_t end = begin == std::string_view::npos ? begin : text.find("}}", begin);
-    return end != std::string_view::npos && text.substr(begin, end - begin).find('\n') == std::string_view::npos;
-}
-
-/// In the place of an object that begins on the line of the one before it: JSON without line ends.
-constexpr std::string_view numbered = ": object ";
-
-/// The place of something in the object at `place`: it ends in the line where that is known.
-std::string place_at(const std::string& place, std::int32_t line) {
-    const auto colon = place.rfind(':');
-    if (line == 0 || place.find(numbered) != std::string::npos || colon == std::string::npos) return place;
-    return place.substr(0, colon + 1) + std::to_string(line);
-}
-
-} // namespace
-
-std::string value_path::text() const {
-    std::string words;
-    for (const auto& [key, position] : steps_) {
-        if (position) {
-            words += "[" + std::to_string(*position) + "]";
-        } else {
-            words += (words.empty() ? "" : ".") + std::string{key};
-        }
-    }
-    return words;
-}
-
-object_cursor object_cursor::inner(const document* value) const {
-    object_cursor cursor{*this};
-    cursor.value_ = value;
-    if (value != nullptr && value->place.line != 0) cursor.line_ = value->place.line;
-    return cursor;
-}
-
-object_cursor object_cursor::member(const document* value, std::string_view key) const {
-    object_cursor cursor = inner(value);
-    cursor.path_.add_member(key);
-    return cursor;
-}
-
-object_cursor object_cursor::at(std::string_view key) const {
-    if (!present()) return member(nullptr, key);
-    if (value_->kind != value_kind::map) fail(error_code::malformed, shown(*value_), "an object");
-    return member(value_->find(key), key);
-}
-
-std::vector<object_cursor> object_cursor::items() const {
-    std::vector<object_cursor> list;
-    if (!present()) return list;
-    if (value_->kind != value_kind::list) fail(error_code::malformed, shown(*value_), "a list");
-    list.reserve(value_->items.size());
-    for (const document& item : value_->items) {
-        list.push_back(inner(&item));
-        list.back().path_.add_item(list.size() - 1);
-        if (!list.back().present()) list.back().fail(error_code::malformed, "null", "an entry of the list");
-    }
-    return list;
-}
-
-std::vector<std::pair<std::string, object_cursor>> object_cursor::entries() const {
-    std::vector<std::pair<std::string, object_cursor>> list;
-    if (!present()) return list;
-    if (value_->kind != value_kind::map) fail(error_code::malformed, shown(*value_), "an object");
-    for (const auto& [key, value] : value_->members) list.emplace_back(key, member(&value, key));
-    return list;
-}
-
-std::string object_cursor::text() const {
-    if (!present()) return {};
-    if (value_->kind == value_kind::text) return value_->text;
-    const bool scalar_value = value_->kind == value_kind::number || value_->kind == value_kind::boolean;
-    fail(error_code::malformed, shown(*value_), scalar_value ? "a text: write it in quotes" : "a text");
-    return {};
-}
-
-std::string object_cursor::scalar() const {
-    if (present() && value_->kind == value_kind::number) return value_->text;
-    return text();
-}
-
-std::int64_t object_cursor::integer(std::int64_t least, std::int64_t most, std::int64_t otherwise) const {
-    if (!present()) return otherwise;
-    std::int64_t value = 0;
-    const std::string& digits = value_->text;
-    const auto [stop, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    const bool whole = failure == std::errc{} && stop == digits.data() + digits.size();
-    if (value_->kind == value_kind::number && whole && value >= least && value <= most) return value;
-    const bool is_quoted = value_->kind == value_kind::text && whole && value >= least && value <= most;
-    fail(value_->kind == value_kind::number && whole ? error_code::out_of_range : error_code::malformed, shown(*value_),
-         "a whole number from " + std::to_string(least) + " to " + std::to_string(most) +
-             (is_quoted ? ": write " + digits + " without quotes" : ""));
-    return otherwise;
-}
-
-bool object_cursor::truth(bool otherwise) const {
-    if (!present()) return otherwise;
-    if (const auto value = value_->truth()) return *value;
-    fail(error_code::malformed, shown(*value_), "true or false");
-    return otherwise;
-}
-
-std::optional<std::int64_t> object_cursor::quantity(quantity_unit unit, rounding rest) const {
-    if (!present()) return std::nullopt;
-    if (value_->kind != value_kind::number && value_->kind != value_kind::text) {
-        fail(error_code::malformed, shown(*value_), "a quantity");
-        return std::nullopt;
-    }
-    const auto amount = kubernetes::parse_quantity(value_->text, unit, rest);
-    if (amount) return *amount;
-    fail(amount.error().code, amount.error().value, amount.error().expected);
-    return std::nullopt;
-}
-
-kubernetes::text_map object_cursor::texts() const {
-    kubernetes::text_map map;
-    for (const auto& [key, member] : entries()) {
-        std::string text = member.text();
-        // What is no text is a problem already, and better absent than empty.
-        if (!member.present() || member.value_->kind == value_kind::text) map[key] = std::move(text);
-    }
-    return map;
-}
-
-kubernetes::text_map object_cursor::scalars() const {
-    kubernetes::text_map map;
-    for (const auto& [key, member] : entries()) map[key] = member.scalar();
-    return map;
-}
-
-void object_cursor::fail(error_code code, const std::string& value, const std::string& expected) const {
-    constexpr std::size_t problems_max = 100; // of an object; and each is told once
-    const std::string place = place_at(*object_, line_);
-    const std::string field = path_.text();
-    const auto is_known = [&](const error& known) { return known.where == place && known.field == field; };
-    if (problems_->size() >= problems_max || std::ranges::any_of(*problems_, is_known)) return;
-    if (is_helm_template(value)) { // what is wrong with it nobody can say before that
-        problems_->push_back(bad_input(error_code::unsupported, field, value + " " + template_expected).at(place));
-        return;
-    }
-    // A value that is not there cannot be quoted: without the verb the sentence would read like a glossary.
-    if (code == error_code::missing && value.empty()) {
-        problems_->push_back(bad_input(code, field, "missing", expected).at(place));
-        return;
-    }
-    const bool is_empty_text = value.empty() && present() && value_->kind == value_kind::text;
-    problems_->push_back(bad_value(code, field, is_empty_text ? "\"\"" : value, expected).at(place));
-}
-
-namespace {
-
-constexpr std::int64_t replicas_max = 1'000'000'000;
 constexpr std::int64_t priority_max = 2'147'483'647; // a field of 32 bits
 
 /// A kind that makes pods, where its template is, and the field that says how many.
@@ -200,9 +35,6 @@ constexpr std::array<pod_maker, 7> pod_makers{{{"Deployment", {"apps", "extensio
                                                {"DaemonSet", {"apps", "extensions"}, {}, ""},
                                                {"Job", {"batch"}, {}, "parallelism"},
                                                {"CronJob", {"batch"}, {"jobTemplate", "spec"}, "parallelism"}}};
-
-/// The group of an apiVersion; "v1" of what has none.
-std::string_view group_of(std::string_view api_version) { return api_version.substr(0, api_version.find('/')); }
 
 /// The entry of an object's kind; null if its pods are not read. Without an apiVersion the kind alone counts.
 const pod_maker* maker_of(const manifest& object) {
@@ -272,8 +104,8 @@ private:
             result.extended_resource = spec.at("extendedResourceName").text();
         } else if (result.kind == "ResourceQuota") {
             read_quota(cursor(object, result), result);
-        } else if (result.kind == "PodGroup") {
-            result.min_available = spec.at("minMember").integer(0, replicas_max, 0);
+        } else if (is_queue_kind(result.kind)) {
+            read_queue_facts(cursor(object, result), result);
         } else if (result.kind == "PriorityClass") {
             result.priority = cursor(object, result).at("value").integer(-priority_max, priority_max, 0);
         } else if (group_of(result.api_version).starts_with("batch.volcano")) {
@@ -282,6 +114,10 @@ private:
                 read_tasks(is_cron_job ? spec.at("jobTemplate").at("spec") : spec, result);
                 return;
             }
+        } else if (has_roles(result)) {
+            read_maker(cursor(object, result), result);
+            read_roles(roles_of(result, spec), result);
+            return;
         } else if (const pod_maker* const maker = maker_of(result)) {
             read_workload(spec, *maker, result);
             read_maker(cursor(object, result), result);
@@ -341,15 +177,6 @@ private:
         read_pod_spec(cursor(object, target).at("spec"), target);
     }
 
-    static void read_template(const object_cursor& from, manifest& target) {
-        target.pod.emplace();
-        target.pod->name = target.name;
-        target.pod->ns = target.ns;
-        target.pod->labels = from.at("metadata").at("labels").texts();
-        target.pod->annotations = from.at("metadata").at("annotations").texts();
-        read_pod_spec(from.at("spec"), target);
-    }
-
     static void read_workload(object_cursor holder, const pod_maker& maker, manifest& target) {
         for (const std::string_view step : maker.path) {
             if (!step.empty()) holder = holder.at(step);
@@ -386,6 +213,22 @@ private:
         job.problems = std::move(own_problems);
         if (tasks_read.empty() || !job.problems.empty()) manifests_.push_back(std::move(job));
         std::ranges::move(tasks_read, std::back_inserter(manifests_));
+    }
+
+    /// A manifest for each role of a workload, into whose problems cursors put theirs.
+    void read_roles(const workload_roles& of, manifest& workload) {
+        workload.min_available = of.min_available;
+        auto own_problems = std::exchange(workload.problems, {});
+        for (const pod_role& role : of.roles) {
+            manifest task = workload;
+            task.name += "/" + role.name;
+            task.replicas = role.replicas;
+            read_template(role.from, task);
+            task.problems = std::exchange(workload.problems, {});
+            manifests_.push_back(std::move(task));
+        }
+        workload.problems = std::move(own_problems);
+        if (of.roles.empty() || !workload.problems.empty()) manifests_.push_back(std::move(workload));
     }
 
     const std::string* name_;
@@ -428,7 +271,8 @@ bool manifest::says_the_same_as(const manifest& other) const {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);
     };
     const bool same_peers = peers == other.peers || (peers && other.peers && *peers == *other.peers);
-    return same_peers && facts(*this) == facts(other) && std::ranges::equal(problems, other.problems, same_problem);
+    return same_peers && same_queue_facts(*this, other) && facts(*this) == facts(other) &&
+           std::ranges::equal(problems, other.problems, same_problem);
 }
 
 namespace {
@@ -444,7 +288,8 @@ expected<std::vector<document>> documents_of(std::string_view text, const std::s
 
 } // namespace
 
-// Whoever reads more of an object than this file does, keeps it here.
+// Whoever reads more of an object than this file does, keeps it here. Messages are read of Kueue's objects; conditions
+// of pods and nodes seldom have one.
 bool is_unread_member(std::span<const std::string> path, std::string_view key) {
     const auto one_of = [](std::string_view word, std::initializer_list<std::string_view> words) {
         return std::ranges::find(words, word) != words.end();
@@ -452,8 +297,11 @@ bool is_unread_member(std::span<const std::string> path, std::string_view key) {
     while (!path.empty() && path.front() == "items") path = path.subspan(1); // of a list
     if (path.size() == 1 && path[0] == "metadata") return key == "managedFields";
     if (path.empty() || path[0] != "status") return false;
-    if (path.size() == 1) return !one_of(key, {"allocatable", "capacity", "conditions", "hard", "phase", "used"});
-    return path.size() == 2 && path[1] == "conditions" && !one_of(key, {"status", "type"});
+    if (path.size() == 1) {
+        return !one_of(key, {"admissionChecks", "allocatable", "allocated", "capacity", "conditions",
+                             "flavorsReservation", "flavorsUsage", "hard", "phase", "state", "used"});
+    }
+    return path.size() == 2 && path[1] == "conditions" && !one_of(key, {"message", "status", "type"});
 }
 
 error with_export_advice(error failure) {
@@ -462,14 +310,15 @@ error with_export_advice(error failure) {
 }
 
 bool is_rule_kind(std::string_view kind) {
-    constexpr std::array<std::string_view, 8> kinds{"DeviceClass",   "LimitRange",    "PodDisruptionBudget",
-                                                    "PodGroup",      "PriorityClass", "Queue",
-                                                    "ResourceQuota", "ResourceSlice"};
+    constexpr std::array<std::string_view, 10> kinds{
+        "ClusterQueue", "Cohort",        "DeviceClass", "LimitRange",    "PodDisruptionBudget",
+        "PodGroup",     "PriorityClass", "Queue",       "ResourceQuota", "ResourceSlice"};
     return std::ranges::find(kinds, kind) != kinds.end();
 }
 
 bool is_of_the_cluster(std::string_view rule_kind) {
-    constexpr std::array<std::string_view, 4> kinds{"DeviceClass", "PriorityClass", "Queue", "ResourceSlice"};
+    constexpr std::array<std::string_view, 6> kinds{"ClusterQueue",  "Cohort", "DeviceClass",
+                                                    "PriorityClass", "Queue",  "ResourceSlice"};
     return std::ranges::find(kinds, rule_kind) != kinds.end();
 }
 
