@@ -81,7 +81,7 @@ class QueuesTest(CliTest):
     def test_a_job_that_a_quota_holds_back_says_so(self):
         self.assertEqual(
             self.printed("why", ATLAS, "--pod", "research/sweep").splitlines()[0],
-            "research/sweep (Job) makes no pods, quota: ResourceQuota gpu: 2 of 2 used, 1 more needed (requests.nvidia.com/gpu).")
+            "research/sweep (Job) makes no pods, quota gpu: 2 of 2 used, 1 more needed (requests.nvidia.com/gpu).")
 
     def test_pods_that_a_queue_of_volcano_holds_back(self):
         files = [ATLAS, self.listed("volcano.json", volcano("Pending"))]
@@ -98,7 +98,7 @@ class QueuesTest(CliTest):
     def test_a_workload_of_a_framework_is_read_as_its_pods(self):
         file = str(self.write("job.json", json.dumps(PYTORCH)))
         pods = {e["name"]: e for e in self.document("whatif", ATLAS, "--add-pods", file)["pods"]}
-        self.assertEqual((pods["fine-tune/Master"]["count"], pods["fine-tune/Worker"]["count"]), (1, 2))
+        self.assertEqual((pods["fine-tune/Master"]["wanted"], pods["fine-tune/Worker"]["wanted"]), (1, 2))
         for command in (["validate", file], ["explain", ATLAS, "--pod", file]):
             self.assertIn("fine-tune/Worker", self.printed(*command))
         waiting = self.document("show", ATLAS)["totals"]["pods_wait"]

@@ -53,12 +53,12 @@ std::optional<held_job> held_by(const kube::manifest& quota, const kube::manifes
         if (!most || !taken || *taken + needed->amount <= *most) continue;
         const bool is_in_thousandths = needed->unit == quantity_unit::thousandth;
         const std::string needed_words = std::to_string(needed->amount) + (is_in_thousandths ? "m" : "");
-        return held_job{.because = fmt::format("ResourceQuota {}: {} of {} used, {} more needed", quota.name, used,
-                                               hard, needed_words),
-                        .resource = limited,
-                        .used = used,
-                        .hard = hard,
-                        .needed = needed_words};
+        return held_job{
+            .because = fmt::format("quota {}: {} of {} used, {} more needed", quota.name, used, hard, needed_words),
+            .resource = limited,
+            .used = used,
+            .hard = hard,
+            .needed = needed_words};
     }
     return std::nullopt;
 }

@@ -39,7 +39,7 @@ std::string held_sentence(const std::vector<held_job>& jobs) {
 
 /// "4 pods wait, none fits now: 1 scattered, 1 gate."
 void add_waiting_line(const overview& seen, std::string& text) {
-    if (seen.pods_all == 0) {
+    if (seen.pods_all == 0 && seen.makes_no_pods.empty()) {
         text += "no pods in these files: everything counts as free\n";
         return;
     }

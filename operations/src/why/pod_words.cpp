@@ -184,9 +184,9 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
     if (answered.makes_no_pods) {
         const show::held_job& job = *answered.makes_no_pods;
         const std::string counted = job.resource.empty() ? "" : " (" + job.resource + ")";
-        std::string text = printable(fmt::format("{} ({}) makes no pods, {}: {}{}.", job.name, job.kind,
-                                                 show::word_of(job), job.because, counted)) +
-                           "\n";
+        const std::string words =
+            job.by_queue ? "queue: " + job.because : fmt::format("{} ({})", job.because, job.resource);
+        std::string text = printable(fmt::format("{} ({}) makes no pods, {}.", job.name, job.kind, words)) + "\n";
         text +=
             fmt::format("asks: {} GPUs{}{}\n", show::thousandths(show::rounded(job.asked, show::tenth)),
                         job.by_queue ? "" : " by each pod", job.since.empty() ? "" : "; since " + printable(job.since));

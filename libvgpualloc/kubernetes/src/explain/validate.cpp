@@ -240,12 +240,14 @@ void validate_config(const manifest& object, object_report& report) {
 }
 
 /// Kinds that are known to make no pods. Of others nobody here can tell.
-constexpr std::array<std::string_view, 44> kinds_without_pods{"APIService",
+constexpr std::array<std::string_view, 49> kinds_without_pods{"APIService",
                                                               "CSIDriver",
                                                               "CSINode",
                                                               "CertificateSigningRequest",
+                                                              "ClusterQueue",
                                                               "ClusterRole",
                                                               "ClusterRoleBinding",
+                                                              "Cohort",
                                                               "ConfigMap",
                                                               "ControllerRevision",
                                                               "CustomResourceDefinition",
@@ -259,6 +261,7 @@ constexpr std::array<std::string_view, 44> kinds_without_pods{"APIService",
                                                               "IngressClass",
                                                               "Lease",
                                                               "LimitRange",
+                                                              "LocalQueue",
                                                               "MutatingWebhookConfiguration",
                                                               "Namespace",
                                                               "NetworkPolicy",
@@ -271,6 +274,7 @@ constexpr std::array<std::string_view, 44> kinds_without_pods{"APIService",
                                                               "Queue",
                                                               "ResourceClaim",
                                                               "ResourceClaimTemplate",
+                                                              "ResourceFlavor",
                                                               "ResourceQuota",
                                                               "ResourceSlice",
                                                               "Role",
@@ -283,7 +287,8 @@ constexpr std::array<std::string_view, 44> kinds_without_pods{"APIService",
                                                               "StorageClass",
                                                               "ValidatingAdmissionPolicy",
                                                               "ValidatingWebhookConfiguration",
-                                                              "VolumeAttachment"};
+                                                              "VolumeAttachment",
+                                                              "Workload"};
 
 /// The group of an apiVersion is the API's own, or of a component whose kinds are in the list.
 bool is_known_group(const manifest& object) {

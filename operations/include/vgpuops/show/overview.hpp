@@ -95,7 +95,7 @@ struct held_job {
     std::string name{}; ///< with its namespace
     std::string kind = "Job";
     bool by_queue = false;
-    std::string because{};  ///< "ResourceQuota gpu: 2 of 2 used, 1 more needed"
+    std::string because{};  ///< "quota gpu: 2 of 2 used, 1 more needed"
     std::string since{};    ///< when Kueue's Workload was made, as written; empty: not said
     std::string resource{}; ///< the first of which the quota has too little left, as it has it; empty: of a queue
     std::string used{};     ///< as written
