@@ -101,6 +101,8 @@ class QueuesTest(CliTest):
         self.assertEqual((pods["fine-tune/Master"]["wanted"], pods["fine-tune/Worker"]["wanted"]), (1, 2))
         for command in (["validate", file], ["explain", ATLAS, "--pod", file]):
             self.assertIn("fine-tune/Worker", self.printed(*command))
+        queues = self.printed("validate", self.listed("queues.json", KUEUE))
+        self.assertEqual(queues.count("note: makes no pods"), len(KUEUE))
         waiting = self.document("show", ATLAS)["totals"]["pods_wait"]
         self.assertEqual(self.document("show", ATLAS, file)["totals"]["pods_wait"], waiting, "an object of the cluster makes none")
 

@@ -294,7 +294,8 @@ constexpr std::array<std::string_view, 49> kinds_without_pods{"APIService",
 bool is_known_group(const manifest& object) {
     const std::string_view group = std::string_view{object.api_version}.substr(0, object.api_version.find('/'));
     const bool is_core = group.find('.') == std::string_view::npos;
-    return is_core || group.ends_with(".k8s.io") || group.ends_with("volcano.sh") || group.ends_with("coreos.com");
+    return is_core || group.ends_with(".k8s.io") || group.ends_with(".x-k8s.io") || group.ends_with("volcano.sh") ||
+           group.ends_with("coreos.com");
 }
 
 void note_kind(const manifest& object, object_report& report) {
