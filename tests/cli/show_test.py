@@ -123,7 +123,8 @@ class Show(CliTest):
 
     def test_a_job_that_a_quota_keeps_from_making_pods(self):
         self.assertEqual(self.document("atlas")["makes_no_pods"],
-                         [{"job": "research/sweep", "verdict": "quota", "resource": "requests.nvidia.com/gpu", "used": 2, "hard": 2,
+                         [{"job": "research/sweep", "kind": "Job", "verdict": "quota",
+                           "because": "quota gpu: 2 of 2 used, 1 more needed", "since": None, "resource": "requests.nvidia.com/gpu", "used": 2, "hard": 2,
                            "needed": 1, "asked": 1000}])
         cluster = json.loads((CLUSTERS / "atlas.json").read_text(encoding="utf-8"))
         job = next(item for item in cluster["items"] if item["kind"] == "Job")

@@ -107,9 +107,9 @@ class ValidateTest(CliTest):
         self.assertEqual(entry["notes"], ["makes no pods"])
 
     def test_kinds_that_are_not_read(self):
-        for version, kind in (("kubeflow.org/v1", "PyTorchJob"), ("ray.io/v1", "RayCluster"), ("argoproj.io/v1alpha1", "Workflow"),
+        for version, kind in (("kubeflow.org/v1", "Notebook"), ("ray.io/v1", "RayCronJob"), ("argoproj.io/v1alpha1", "Workflow"),
                               ("flow.volcano.sh/v1alpha1", "JobTemplate"), ("serving.knative.dev/v1", "Service"),
-                              ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"), ("example.com/v1", "Deployment")):
+                              ("example.com/v1", "LeaderWorkerSet"), ("example.com/v1", "Deployment")):
             with self.subTest(kind=kind):
                 [entry] = self.objects(f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: s}}\n")
                 self.assertEqual(entry["notes"],

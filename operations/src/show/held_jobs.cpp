@@ -1,9 +1,11 @@
-// Jobs that a quota keeps from making pods: nothing of them is among the pods that wait.
+// Jobs that a quota keeps from making pods, and what a queue does: nothing of them is among the pods that wait.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <set>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "overview_parts.hpp"
 #include "vgpualloc/dialect/quantity.hpp"
@@ -50,18 +52,19 @@ std::optional<held_job> held_by(const kube::manifest& quota, const kube::manifes
             vgpualloc::kubernetes::parse_quantity(used, needed->unit, vgpualloc::kubernetes::rounding::up);
         if (!most || !taken || *taken + needed->amount <= *most) continue;
         const bool is_in_thousandths = needed->unit == quantity_unit::thousandth;
-        return held_job{.resource = limited,
-                        .used = used,
-                        .hard = hard,
-                        .needed = std::to_string(needed->amount) + (is_in_thousandths ? "m" : "")};
+        const std::string needed_words = std::to_string(needed->amount) + (is_in_thousandths ? "m" : "");
+        return held_job{
+            .because = fmt::format("quota {}: {} of {} used, {} more needed", quota.name, used, hard, needed_words),
+            .resource = limited,
+            .used = used,
+            .hard = hard,
+            .needed = needed_words};
     }
     return std::nullopt;
 }
 
-} // namespace
-
-void add_held_jobs(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen,
-                   overview& to) {
+void add_jobs_of_quotas(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                        const selection& chosen, std::vector<held_job>& to) {
     std::vector<const kube::manifest*> quotas;
     std::vector<const kube::manifest*> jobs; // that could make pods now
     for (const kube::manifest& object : objects) {
@@ -87,11 +90,29 @@ void add_held_jobs(const kube::snapshot& state, const std::vector<kube::manifest
             if (!held) continue;
             held->name = ns + "/" + job->name;
             held->asked = asked_by(state, pod->request);
-            to.makes_no_pods.push_back(*std::move(held));
+            to.push_back(*std::move(held));
             break;
         }
     }
-    std::ranges::sort(to.makes_no_pods, {}, &held_job::name);
+}
+
+} // namespace
+
+std::vector<held_job> held_jobs(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                const selection& chosen) {
+    std::vector<held_job> result;
+    add_jobs_of_quotas(state, objects, chosen, result);
+    add_queued_owners(state, objects, chosen, result);
+    std::ranges::stable_sort(result, {}, &held_job::name);
+    return result;
+}
+
+std::string held_words(const std::vector<held_job>& jobs) {
+    const auto count = std::ssize(jobs);
+    const bool are_alike =
+        std::ranges::all_of(jobs, [&](const held_job& job) { return job.kind == jobs.front().kind; });
+    const std::string kind = are_alike && count > 0 ? jobs.front().kind : "owner";
+    return fmt::format("{} {}{} {} no pods", count, kind, count == 1 ? "" : "s", count == 1 ? "makes" : "make");
 }
 
 } // namespace vgpuops::show

@@ -116,7 +116,7 @@ expected<overview> overview_of(const std::vector<kube::manifest>& objects, const
     const auto short_gangs = pods_of_short_gangs(*state, objects, stop);
     if (stop.raised()) return unexpected(stop_signal::stopped());
     const first_verdicts verdicts = add_waiting(*state, objects, chosen, short_gangs, waiting, result);
-    add_held_jobs(*state, objects, chosen, result);
+    result.makes_no_pods = held_jobs(*state, objects, chosen);
     keep_nodes(*state, set);
     add_devices(*state, *by, result);
     add_shapes(*state, chosen, set.empty() ? waiting : rooms{}, verdicts, result, stop);

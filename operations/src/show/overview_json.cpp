@@ -147,8 +147,11 @@ document held_json(const std::vector<held_job>& jobs) {
     document list = document::list();
     for (const held_job& job : jobs) {
         list.push_back(document::map({{"job", job.name},
-                                      {"verdict", "quota"},
-                                      {"resource", job.resource},
+                                      {"kind", job.kind},
+                                      {"verdict", word_of(job)},
+                                      {"because", job.because},
+                                      {"since", job.since.empty() ? document{} : document{job.since}},
+                                      {"resource", job.resource.empty() ? document{} : document{job.resource}},
                                       {"used", amount_json(job.used)},
                                       {"hard", amount_json(job.hard)},
                                       {"needed", amount_json(job.needed)},

@@ -79,8 +79,12 @@ pods_of_short_gangs(kube::snapshot& state, const std::vector<kube::manifest>& ob
 void add_pod_rows(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen,
                   const grouping& by, const rooms& waiting, overview& to);
 
-/// Jobs that make no pods because a quota of their namespace is used up.
-void add_held_jobs(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen,
-                   overview& to);
+/// Jobs that make no pods because a quota of their namespace is used up, and owners that Kueue or Volcano has not let
+/// in, by name.
+[[nodiscard]] std::vector<held_job> held_jobs(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                              const selection& chosen);
+/// The part of it that is of queues.
+void add_queued_owners(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen,
+                       std::vector<held_job>& to);
 
 } // namespace vgpuops::show

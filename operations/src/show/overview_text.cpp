@@ -1,4 +1,5 @@
 // Overviews as text. What is printed adds up as it is printed.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -26,20 +27,24 @@ void add_first_line(const overview& seen, const three_parts& total, std::string&
 }
 
 /// " 1 Job makes no pods: quota."
-std::string held_words(const overview& seen) {
-    if (seen.makes_no_pods.empty()) return {};
-    const auto jobs = static_cast<std::int64_t>(seen.makes_no_pods.size());
-    return fmt::format(" {} {} no pods: quota.", several(jobs, "Job"), jobs == 1 ? "makes" : "make");
+std::string held_sentence(const std::vector<held_job>& jobs) {
+    if (jobs.empty()) return {};
+    const auto queued = std::ranges::count_if(jobs, &held_job::by_queue);
+    const auto rest = std::ssize(jobs) - queued;
+    if (queued > 0 && rest > 0) {
+        return fmt::format(" {}: {} quota, {} queue.", held_words(jobs), rest, queued);
+    }
+    return fmt::format(" {}: {}.", held_words(jobs), word_of(jobs.front()));
 }
 
 /// "4 pods wait, none fits now: 1 scattered, 1 gate."
 void add_waiting_line(const overview& seen, std::string& text) {
-    if (seen.pods_all == 0) {
+    if (seen.pods_all == 0 && seen.makes_no_pods.empty()) {
         text += "no pods in these files: everything counts as free\n";
         return;
     }
     if (seen.pods_wait == 0) {
-        text += "No pod waits." + held_words(seen) + "\n";
+        text += "No pod waits." + held_sentence(seen.makes_no_pods) + "\n";
         return;
     }
     std::array<std::int64_t, verdict_count> counts{};
@@ -64,7 +69,7 @@ void add_waiting_line(const overview& seen, std::string& text) {
         if (counts[i] == 0 || why == verdict::fits_now) continue;
         others += fmt::format("{}{} {}", others.empty() ? ": " : ", ", counts[i], to_string(why));
     }
-    text += others + "." + held_words(seen) + "\n";
+    text += others + "." + held_sentence(seen.makes_no_pods) + "\n";
 }
 
 void add_last_lines(const overview& seen, std::string& text) {

@@ -64,7 +64,7 @@ private:
     using maker_key = std::array<std::string, 3>; ///< kind, namespace and name
 
     static maker_key key_of(const std::string& kind, const kube::manifest& object) {
-        return {kind, kube::namespace_of(object), object.name};
+        return {kind, kube::namespace_of(object), object.name.substr(0, object.name.find('/'))}; // without a task
     }
 
     std::map<maker_key, const kube::manifest*> makers_; ///< objects that something made

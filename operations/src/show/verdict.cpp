@@ -14,7 +14,8 @@ std::int64_t idle_by(const room& available, vgpualloc::idle_cause cause) {
 } // namespace
 
 bool is_queued(const kube::snapshot_pod& pod) {
-    return std::ranges::any_of(pod.gates, [](const std::string& gate) { return gate.starts_with("kueue.x-k8s.io/"); });
+    return pod.queue_hold != nullptr ||
+           std::ranges::any_of(pod.gates, [](const std::string& gate) { return gate.starts_with("kueue.x-k8s.io/"); });
 }
 
 bool is_gated(const kube::snapshot_pod& pod) { return !pod.gates.empty(); }

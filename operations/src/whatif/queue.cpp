@@ -13,6 +13,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/mobility.hpp"
+#include "vgpualloc/kube/queues.hpp"
 #include "vgpualloc/model/trial.hpp"
 
 namespace vgpuops::whatif {
@@ -24,14 +25,7 @@ std::string_view to_string(pod_origin origin) noexcept {
 
 namespace {
 
-/// The group of pods that a pod says it belongs to.
-std::string gang_of(const kube::snapshot_pod& pod) {
-    for (const char* const key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
-        const std::string& group = vgpualloc::kubernetes::value_of(pod.object.annotations, key);
-        if (!group.empty()) return pod.ns + "/" + group;
-    }
-    return {};
-}
+std::string gang_of(const kube::snapshot_pod& pod) { return kube::pod_group_of(pod.ns, pod.object); }
 
 /// Why no scheduler would place the pod, whatever is free.
 std::optional<error> why_unreadable(const kube::snapshot& state, const kube::snapshot_pod& pod) {
@@ -92,8 +86,8 @@ public:
             entry.one_per_node = object.one_per_node;
             entry.created.clear();
             entry.priority = priority_of(object);
-            const auto slash = object.name.find('/'); // a task of a Volcano Job
-            if (slash == std::string::npos) continue;
+            const auto slash = object.name.find('/'); // a task of a job
+            if (slash == std::string::npos || !kube::starts_together(object)) continue;
             entry.gang = kube::namespace_of(object) + "/" + object.name.substr(0, slash);
             if (object.min_available > 0) minimum_[entry.gang] = object.min_available;
         }

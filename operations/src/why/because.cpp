@@ -161,12 +161,13 @@ std::string never_words(kube::snapshot& state, const kube::snapshot_pod& pod, co
     }
 }
 
-/// Names of gates, and what the pod would be without them.
+/// Names of gates, or what a queue lacks, and what the pod would be without them.
 std::string gate_words(const kube::snapshot_pod& pod, const show::room& available) {
     kube::snapshot_pod without_gates = pod;
     without_gates.gates.clear();
+    without_gates.queue_hold.reset();
     const verdict next = show::verdict_of(without_gates, available, false);
-    const std::string names = vgpuformats::joined(pod.gates);
+    const std::string names = pod.queue_hold ? *pod.queue_hold : vgpuformats::joined(pod.gates);
     if (next == verdict::fits_now) return names + "; fits without it";
     return fmt::format("{}; {} without it", names, show::to_string(next));
 }

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "../show/near_names.hpp"
+#include "../show/overview_parts.hpp"
 #include "because.hpp"
 #include "try_changes.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
@@ -61,6 +63,16 @@ void add_object(const std::vector<kube::manifest>& objects, pod_answer& to) {
     }
 }
 
+/// The one owner of that name that is kept from making pods.
+std::optional<show::held_job> held_owner(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                         const std::string& name) {
+    std::vector<show::held_job> jobs = show::held_jobs(state, objects, {});
+    std::erase_if(jobs, [&](const show::held_job& job) {
+        return job.name != name && job.name.substr(job.name.find('/') + 1) != name;
+    });
+    return jobs.size() == 1 ? std::optional{jobs.front()} : std::nullopt;
+}
+
 /// What a pod without devices waits for, which `show` has no verdict for.
 error asks_for_no_device(const std::string& name) {
     return bad_value(error_code::unsupported, "", name, "a pod that asks for GPUs or other devices").at("--pod");
@@ -73,7 +85,13 @@ expected<pod_answer> pod_of(const std::vector<kube::manifest>& objects, const vg
     auto state = kube::make_snapshot(objects, dialects, stop);
     if (!state) return unexpected(std::move(state).error());
     const auto place = find_pod(*state, name);
-    if (!place) return unexpected(place.error());
+    if (!place) {
+        auto held = held_owner(*state, objects, name);
+        if (!held) return unexpected(place.error());
+        pod_answer of_owner{.name = held->name, .makes_no_pods = std::move(held)};
+        of_owner.warnings = state->warnings;
+        return of_owner;
+    }
     const kube::snapshot_pod& pod = *place->pod;
     pod_answer result{.name = pod.full_name(),
                       .runs_on = place->runs_on,

@@ -12,6 +12,7 @@
 #include "vgpuformats/json.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpuops/show/names.hpp"
+#include "vgpuops/show/rounding.hpp"
 #include "vgpuops/why/pod.hpp"
 #include "why_words.hpp"
 
@@ -200,6 +201,18 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
         add_last_lines(answered.warnings, {}, text);
         return text;
     }
+    if (answered.makes_no_pods) {
+        const show::held_job& job = *answered.makes_no_pods;
+        const std::string counted = job.resource.empty() ? "" : " (" + job.resource + ")";
+        const std::string words =
+            job.by_queue ? "queue: " + job.because : fmt::format("{} ({})", job.because, job.resource);
+        std::string text = printable(fmt::format("{} ({}) makes no pods, {}.", job.name, job.kind, words)) + "\n";
+        text +=
+            fmt::format("asks: {} GPUs{}{}\n", show::thousandths(show::rounded(job.asked, show::tenth)),
+                        job.by_queue ? "" : " by each pod", job.since.empty() ? "" : "; since " + printable(job.since));
+        add_last_lines(answered.warnings, {}, text);
+        return text;
+    }
     std::string text = printable(fmt::format("{} waits, {}: {}.", answered.name, show::to_string(answered.verdict),
                                              answered.because)) +
                        "\n";
@@ -212,14 +225,19 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
 }
 
 std::string pod_json(const pod_answer& answered, const std::vector<std::string>& inputs) {
-    const bool waits = answered.runs_on.empty();
+    const auto& held = answered.makes_no_pods;
+    const bool waits = answered.runs_on.empty() && !held;
     const auto text_or_null = [](const std::string& text) { return text.empty() ? document{} : document{text}; };
     document result = document::map({{"schema", "vgpualloc.why/1"},
                                      {"pod", answered.name},
+                                     {"kind", held ? held->kind : "Pod"},
                                      {"runs_on", text_or_null(answered.runs_on)},
-                                     {"verdict", waits ? document{show::to_string(answered.verdict)} : document{}},
-                                     {"because", text_or_null(answered.because)},
-                                     {"since", text_or_null(answered.since)},
+                                     {"verdict", waits  ? document{show::to_string(answered.verdict)}
+                                                 : held ? document{show::word_of(*held)}
+                                                        : document{}},
+                                     {"because", text_or_null(held ? held->because : answered.because)},
+                                     {"since", text_or_null(held ? held->since : answered.since)},
+                                     {"asked", held ? document{held->asked} : document{}},
                                      {"asks", asks_json(answered)},
                                      {"rules", document::list_of(answered.rules)},
                                      {"priority", answered.priority},

@@ -124,6 +124,10 @@ private:
     void add_without_gates() {
         const std::vector<std::string> names = takers_of(pod_->request);
         if (names.empty()) return;
+        if (pod_->queue_hold) {
+            result_.push_back({.what = "its queue lets it in", .then = takers_words(names)});
+            return;
+        }
         const char* const gates = pod_->gates.size() == 1 ? "gate" : "gates";
         result_.push_back(
             {.what = fmt::format("{} {} is removed by whoever set it", gates, vgpuformats::joined(pod_->gates)),

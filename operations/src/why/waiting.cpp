@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "../show/overview_parts.hpp"
 #include "because.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "waiting_rooms.hpp"
@@ -45,8 +46,8 @@ expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects, 
     if (stop.raised()) return unexpected(stop_signal::stopped());
     std::map<std::string, const kube::snapshot_pod*> pods;
     for (const kube::snapshot_pod& pod : state->pending) pods.emplace(pod.full_name(), &pod);
-    std::map<std::tuple<show::verdict, vgpualloc::pod_request, std::vector<std::string>, std::string>, group_members>
-        groups;
+    using group_key = std::tuple<show::verdict, vgpualloc::pod_request, std::vector<std::string>, std::string>;
+    std::map<group_key, group_members> groups;
     std::vector<const kube::snapshot_pod*> listed;
     waiting_answer result;
     for (const show::waiting_pod& entry : waiting.pods) {
@@ -54,8 +55,9 @@ expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects, 
         listed.push_back(&pod);
         ++result.pods;
         if (entry.why == show::verdict::fits_now) ++result.fitting;
-        const std::string failure = pod.failure ? pod.failure->message() : std::string{};
-        group_members& members = groups[{entry.why, pod.request, pod.gates, failure}];
+        std::string hold = pod.failure ? pod.failure->message() : std::string{};
+        if (pod.queue_hold) hold = *pod.queue_hold;
+        group_members& members = groups[{entry.why, pod.request, pod.gates, hold}];
         add_member(pod, entry, asked_by_one(room_for(waiting, pod)), members);
     }
     stop_signal end = stop;
@@ -68,6 +70,9 @@ expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects, 
     std::ranges::sort(result.groups, {}, [](const waiting_group& group) {
         return std::tuple{group.since.empty(), std::string_view{group.since}, std::string_view{group.names.front()}};
     });
+    result.makes_no_pods = show::held_jobs(*state, objects, {});
+    // Quotas are looked at when pods are made: those that wait have passed them.
+    std::erase_if(state->rule_objects, [](const auto& object) { return object.kind == "ResourceQuota"; });
     result.not_looked_at = explaining::not_considered(*state, listed);
     result.warnings = state->warnings;
     return result;

@@ -26,14 +26,29 @@ std::string tenths_of_gpu(std::int64_t milli) { return fmt::format("{}.{}", mill
 
 /// "4 pods wait, none fits now."
 std::string first_sentence(const waiting_answer& answered) {
-    if (answered.pods == 0) return "No pod waits.\n";
+    if (answered.pods == 0) return "No pod waits.";
     if (answered.pods == 1) {
-        return fmt::format("1 pod waits, and {} now.\n", answered.fitting == 1 ? "fits" : "does not fit");
+        return fmt::format("1 pod waits, and {} now.", answered.fitting == 1 ? "fits" : "does not fit");
     }
-    if (answered.fitting == 0) return fmt::format("{} pods wait, none fits now.\n", answered.pods);
-    if (answered.fitting == answered.pods) return fmt::format("{} pods wait, all fit now.\n", answered.pods);
-    return fmt::format("{} pods wait, {} {} now.\n", answered.pods, answered.fitting,
+    if (answered.fitting == 0) return fmt::format("{} pods wait, none fits now.", answered.pods);
+    if (answered.fitting == answered.pods) return fmt::format("{} pods wait, all fit now.", answered.pods);
+    return fmt::format("{} pods wait, {} {} now.", answered.pods, answered.fitting,
                        answered.fitting == 1 ? "fits" : "fit");
+}
+
+/// What makes no pods counts in no sum of pods.
+void add_held_rows(const std::vector<show::held_job>& jobs, show::text_columns& table) {
+    const std::size_t rows = std::min(jobs.size(), groups_max);
+    for (std::size_t i = 0; i < rows; ++i) {
+        const show::held_job& job = jobs[i];
+        table.add({std::string{show::word_of(job)}, "-", tenths_of_gpu(show::rounded(job.asked, show::tenth)),
+                   job.name + " " + job.kind, job.because, since_words(job.since)});
+    }
+    if (rows == jobs.size()) return;
+    std::int64_t asked = 0;
+    for (std::size_t i = rows; i < jobs.size(); ++i) asked += jobs[i].asked;
+    table.add({fmt::format("{} more", jobs.size() - rows), "-", tenths_of_gpu(show::rounded(asked, show::tenth)),
+               "make no pods", "", ""});
 }
 
 /// What all groups ask for, in tenths that add up to the last one.
@@ -44,6 +59,19 @@ std::vector<std::int64_t> asked_in_tenths(const waiting_answer& answered) {
     vgpualloc::round_to_total(std::span<const std::int64_t>{asked}, show::tenth, total, asked);
     asked.push_back(total);
     return asked;
+}
+
+document held_rows_json(const std::vector<show::held_job>& jobs) {
+    document list = document::list();
+    for (const show::held_job& job : jobs) {
+        list.push_back(document::map({{"name", job.name},
+                                      {"kind", job.kind},
+                                      {"verdict", show::word_of(job)},
+                                      {"asked", job.asked},
+                                      {"because", job.because},
+                                      {"since", job.since.empty() ? document{} : document{job.since}}}));
+    }
+    return list;
 }
 
 } // namespace
@@ -71,7 +99,9 @@ void add_last_members(const std::vector<error>& warnings, const std::vector<std:
 
 std::string waiting_text(const waiting_answer& answered) {
     std::string text = first_sentence(answered);
-    if (answered.pods > 0) {
+    if (!answered.makes_no_pods.empty()) text += fmt::format(" {}.", show::held_words(answered.makes_no_pods));
+    text += "\n";
+    if (answered.pods > 0 || !answered.makes_no_pods.empty()) {
         const std::vector<std::int64_t> asked = asked_in_tenths(answered);
         show::text_columns table{{{"VERDICT"}, {"PODS", true}, {"GPUS", true, true}, {"WHO"}, {"BECAUSE"}, {"SINCE"}}};
         std::int64_t pods_more = answered.pods;
@@ -90,6 +120,7 @@ std::string waiting_text(const waiting_answer& answered) {
                        tenths_of_gpu(asked_more), "", "", ""});
         }
         table.add({"TOTAL", std::to_string(answered.pods), tenths_of_gpu(asked.back()), "", "", ""});
+        add_held_rows(answered.makes_no_pods, table);
         text += table.text();
     }
     add_last_lines(answered.warnings, answered.not_looked_at, text);
@@ -108,7 +139,8 @@ std::string waiting_json(const waiting_answer& answered) {
     document result = document::map({{"schema", "vgpualloc.why/1"},
                                      {"pods_wait", answered.pods},
                                      {"pods_fit_now", answered.fitting},
-                                     {"groups", std::move(groups)}});
+                                     {"groups", std::move(groups)},
+                                     {"makes_no_pods", held_rows_json(answered.makes_no_pods)}});
     add_last_members(answered.warnings, answered.not_looked_at, result);
     return vgpuformats::print_json(result, 2) + "\n";
 }

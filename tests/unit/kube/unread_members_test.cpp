@@ -18,11 +18,13 @@ TEST(unread_members, managed_fields_and_what_of_the_status_nothing_reads) {
     EXPECT_TRUE(is_unread_member(path{"metadata"}, "managedFields"));
     EXPECT_TRUE(is_unread_member(path{"items", "metadata"}, "managedFields"));
     EXPECT_TRUE(is_unread_member(path{"items", "status"}, "containerStatuses"));
-    EXPECT_TRUE(is_unread_member(path{"status", "conditions"}, "message"));
-    for (const char* const read : {"allocatable", "capacity", "conditions", "hard", "phase", "used"}) {
+    EXPECT_TRUE(is_unread_member(path{"status", "conditions"}, "reason"));
+    for (const char* const read : {"allocatable", "capacity", "conditions", "hard", "phase", "used", "allocated",
+                                   "state", "admissionChecks", "flavorsReservation", "flavorsUsage"}) {
         EXPECT_FALSE(is_unread_member(path{"items", "status"}, read)) << read;
     }
     EXPECT_FALSE(is_unread_member(path{"status", "conditions"}, "type"));
+    EXPECT_FALSE(is_unread_member(path{"status", "conditions"}, "message"));
     EXPECT_FALSE(is_unread_member(path{"status", "conditions"}, "status"));
     EXPECT_FALSE(is_unread_member(path{"metadata"}, "labels"));
     // Elsewhere these are words like others.
@@ -38,7 +40,7 @@ TEST(unread_members, objects_are_read_as_without_them) {
         R"(}, "status": {"allocatable": {"cpu": "4"}, "conditions": [{"type": "Ready", "status": "False")";
     const auto plain = read_manifests(begin + middle + "}]}}", "f.json");
     const auto full = read_manifests(begin + R"(, "managedFields": [{"manager": "kubelet"}])" + middle +
-                                         R"(, "message": 1}], "images": [{"names": ["i"]}]}})",
+                                         R"(, "reason": 1}], "images": [{"names": ["i"]}]}})",
                                      "f.json");
     ASSERT_TRUE(plain.has_value() && full.has_value());
     ASSERT_EQ(full->size(), 1U);

@@ -73,7 +73,9 @@ std::vector<std::string> rules_of_pod(const snapshot& state, const snapshot_pod&
 /// What is of the cluster, in so far as it concerns the pods.
 class lister {
 public:
-    lister(const snapshot& state, std::span<const snapshot_pod* const> pods) : state_{&state}, pods_{pods} {}
+    /// `by_queues`: who asks looks at phases of PodGroups and at how many of their pods start together.
+    lister(const snapshot& state, std::span<const snapshot_pod* const> pods, bool by_queues)
+        : state_{&state}, pods_{pods}, by_queues_{by_queues} {}
 
     /// `is_open`: by node, whether a pod could go there.
     [[nodiscard]] std::vector<std::string> take(const std::function<bool(std::size_t)>& is_open) {
@@ -118,16 +120,26 @@ private:
 
     /// Quotas and the like: of the pods' namespaces, or of the cluster.
     void add_objects() {
-        std::map<std::string, std::vector<std::string>> names; // by kind
+        std::map<std::string, std::vector<std::string>> names; // by kind, or what of it
         for (const kube::rule_object& object : state_->rule_objects) {
             const auto is_in = [&](const snapshot_pod* pod) { return pod->ns == object.ns; };
-            if (object.ns.empty() || std::ranges::any_of(pods_, is_in)) names[object.kind].push_back(object.name);
+            if (by_queues_ && object.kind == "PodGroup") continue;
+            if (!object.ns.empty() && std::ranges::none_of(pods_, is_in)) continue;
+            names[what_of(object.kind)].push_back(object.name);
         }
         for (const auto& [kind, of_kind] : names) add_names(kind.c_str(), of_kind);
     }
 
+    /// What of such objects is not looked at: all, but of queues.
+    [[nodiscard]] static std::string what_of(const std::string& kind) {
+        if (kind == "ClusterQueue") return "preemption, fair sharing and borrowing of ClusterQueue";
+        if (kind == "Queue") return "shares and reclaiming of Queue";
+        return kind;
+    }
+
     const snapshot* state_;
     std::span<const snapshot_pod* const> pods_;
+    bool by_queues_;
     std::vector<std::string> list_;
 };
 
@@ -136,8 +148,9 @@ private:
 std::vector<std::string> not_considered(const snapshot& state, const explanation& explained, bool by_its_scheduler) {
     std::vector<std::string> list = rules_of_pod(state, explained.pod, by_its_scheduler);
     const snapshot_pod* const pod = &explained.pod;
+    if (pod->queue_hold) list.push_back("that a queue holds the pod back: " + *pod->queue_hold);
     const auto is_open = [&](std::size_t n) { return explained.nodes[n].refused.fits(); };
-    std::ranges::move(lister{state, {&pod, 1}}.take(is_open), std::back_inserter(list));
+    std::ranges::move(lister{state, {&pod, 1}, false}.take(is_open), std::back_inserter(list));
     return list;
 }
 
@@ -153,7 +166,7 @@ std::vector<std::string> not_considered(const snapshot& state, std::span<const s
     std::vector<std::string> list;
     for (const auto& [rule, names] : rules) list.push_back(fmt::format("{} ({})", rule, some_of(names)));
     const auto is_open = [&](std::size_t n) { return state.book->is_present(node_index{n}); };
-    std::ranges::move(lister{state, pods}.take(is_open), std::back_inserter(list));
+    std::ranges::move(lister{state, pods, true}.take(is_open), std::back_inserter(list));
     return list;
 }
 

@@ -240,12 +240,14 @@ void validate_config(const manifest& object, object_report& report) {
 }
 
 /// Kinds that are known to make no pods. Of others nobody here can tell.
-constexpr std::array<std::string_view, 44> kinds_without_pods{"APIService",
+constexpr std::array<std::string_view, 49> kinds_without_pods{"APIService",
                                                               "CSIDriver",
                                                               "CSINode",
                                                               "CertificateSigningRequest",
+                                                              "ClusterQueue",
                                                               "ClusterRole",
                                                               "ClusterRoleBinding",
+                                                              "Cohort",
                                                               "ConfigMap",
                                                               "ControllerRevision",
                                                               "CustomResourceDefinition",
@@ -259,6 +261,7 @@ constexpr std::array<std::string_view, 44> kinds_without_pods{"APIService",
                                                               "IngressClass",
                                                               "Lease",
                                                               "LimitRange",
+                                                              "LocalQueue",
                                                               "MutatingWebhookConfiguration",
                                                               "Namespace",
                                                               "NetworkPolicy",
@@ -271,6 +274,7 @@ constexpr std::array<std::string_view, 44> kinds_without_pods{"APIService",
                                                               "Queue",
                                                               "ResourceClaim",
                                                               "ResourceClaimTemplate",
+                                                              "ResourceFlavor",
                                                               "ResourceQuota",
                                                               "ResourceSlice",
                                                               "Role",
@@ -283,19 +287,19 @@ constexpr std::array<std::string_view, 44> kinds_without_pods{"APIService",
                                                               "StorageClass",
                                                               "ValidatingAdmissionPolicy",
                                                               "ValidatingWebhookConfiguration",
-                                                              "VolumeAttachment"};
+                                                              "VolumeAttachment",
+                                                              "Workload"};
 
 /// The group of an apiVersion is the API's own, or of a component whose kinds are in the list.
 bool is_known_group(const manifest& object) {
     const std::string_view group = std::string_view{object.api_version}.substr(0, object.api_version.find('/'));
     const bool is_core = group.find('.') == std::string_view::npos;
-    return is_core || group.ends_with(".k8s.io") || group.ends_with("volcano.sh") || group.ends_with("coreos.com");
+    return is_core || group.ends_with(".k8s.io") || group.ends_with(".x-k8s.io") || group.ends_with("volcano.sh") ||
+           group.ends_with("coreos.com");
 }
 
 void note_kind(const manifest& object, object_report& report) {
-    const bool is_volcano_job =
-        object.api_version.starts_with("batch.volcano") && (object.kind == "Job" || object.kind == "CronJob");
-    if (is_volcano_job) return; // it is read; what is wrong with its tasks is an error
+    if (kube::has_roles(object)) return; // it is read; what is wrong with its tasks is an error
     const bool makes_none = std::ranges::find(kinds_without_pods, object.kind) != kinds_without_pods.end();
     if (makes_none && is_known_group(object)) {
         report.notes.emplace_back("makes no pods");
@@ -366,7 +370,7 @@ std::vector<std::string> not_considered(std::span<const manifest> manifests) {
         for (const std::string& rule : object.rules_ignored) count(rule);
         if (!object.gates.empty()) count("scheduling gates (spec.schedulingGates)");
         if (kube::is_rule_kind(object.kind)) count("kind " + object.kind);
-        if (object.min_available > 0) count("how many pods of a job have to start together (spec.minAvailable)");
+        if (object.min_available > 0) count("how many pods of a job have to start together (minAvailable)");
     }
     std::vector<std::string> words;
     for (const auto& [what, times] : counts) {

@@ -392,7 +392,7 @@ std::string replica_words(const explanation& explained) {
                            ? fmt::format("{} of {} take a pod", answer.placed.size(), wanted)
                            : fmt::format("{} of {} fit, one after the other", answer.placed.size(), wanted);
     if (answer.min_available > 0) {
-        text += fmt::format(" (of the job, {} have to start together: spec.minAvailable)", answer.min_available);
+        text += fmt::format(" (of the job, {} have to start together)", answer.min_available);
     }
     text += answer.placed.empty() ? "\n" : ":\n";
     std::map<std::size_t, std::pair<std::size_t, std::map<std::string, std::size_t>>> by_node; // pods; parts by device

@@ -11,7 +11,12 @@ bool belongs_to_its_node(const manifest& pod) noexcept {
 }
 
 std::optional<error> why_held_back(const snapshot_pod& pod) {
-    if (pod.gates.empty()) return std::nullopt;
+    if (pod.gates.empty()) {
+        if (!pod.queue_hold) return std::nullopt;
+        return bad_value(error_code::unsupported, "the pod's PodGroup", "phase Pending",
+                         "one that its queue has let in: " + *pod.queue_hold)
+            .at(pod.place);
+    }
     std::string gates;
     for (const std::string& gate : pod.gates) gates += (gates.empty() ? "" : ", ") + gate;
     return bad_value(error_code::unsupported, "spec.schedulingGates", gates,

@@ -19,7 +19,6 @@ namespace vgpualloc::kube {
 
 namespace {
 
-constexpr std::int64_t replicas_max = 1'000'000'000;
 constexpr std::int64_t priority_max = 2'147'483'647; // a field of 32 bits
 
 /// A kind that makes pods, where its template is, and the field that says how many.
@@ -36,9 +35,6 @@ constexpr std::array<pod_maker, 7> pod_makers{{{"Deployment", {"apps", "extensio
                                                {"DaemonSet", {"apps", "extensions"}, {}, ""},
                                                {"Job", {"batch"}, {}, "parallelism"},
                                                {"CronJob", {"batch"}, {"jobTemplate", "spec"}, "parallelism"}}};
-
-/// The group of an apiVersion; "v1" of what has none.
-std::string_view group_of(std::string_view api_version) { return api_version.substr(0, api_version.find('/')); }
 
 /// The entry of an object's kind; null if its pods are not read. Without an apiVersion the kind alone counts.
 const pod_maker* maker_of(const manifest& object) {
@@ -108,8 +104,8 @@ private:
             result.extended_resource = spec.at("extendedResourceName").text();
         } else if (result.kind == "ResourceQuota") {
             read_quota(cursor(object, result), result);
-        } else if (result.kind == "PodGroup") {
-            result.min_available = spec.at("minMember").integer(0, replicas_max, 0);
+        } else if (is_queue_kind(result.kind)) {
+            read_queue_facts(cursor(object, result), result);
         } else if (result.kind == "PriorityClass") {
             result.priority = cursor(object, result).at("value").integer(-priority_max, priority_max, 0);
         } else if (group_of(result.api_version).starts_with("batch.volcano")) {
@@ -118,6 +114,10 @@ private:
                 read_tasks(is_cron_job ? spec.at("jobTemplate").at("spec") : spec, result);
                 return;
             }
+        } else if (has_roles(result)) {
+            read_maker(cursor(object, result), result);
+            read_roles(roles_of(result, spec), result);
+            return;
         } else if (const pod_maker* const maker = maker_of(result)) {
             read_workload(spec, *maker, result);
             read_maker(cursor(object, result), result);
@@ -177,15 +177,6 @@ private:
         read_pod_spec(cursor(object, target).at("spec"), target);
     }
 
-    static void read_template(const object_cursor& from, manifest& target) {
-        target.pod.emplace();
-        target.pod->name = target.name;
-        target.pod->ns = target.ns;
-        target.pod->labels = from.at("metadata").at("labels").texts();
-        target.pod->annotations = from.at("metadata").at("annotations").texts();
-        read_pod_spec(from.at("spec"), target);
-    }
-
     static void read_workload(object_cursor holder, const pod_maker& maker, manifest& target) {
         for (const std::string_view step : maker.path) {
             if (!step.empty()) holder = holder.at(step);
@@ -222,6 +213,22 @@ private:
         job.problems = std::move(own_problems);
         if (tasks_read.empty() || !job.problems.empty()) manifests_.push_back(std::move(job));
         std::ranges::move(tasks_read, std::back_inserter(manifests_));
+    }
+
+    /// A manifest for each role of a workload, into whose problems cursors put theirs.
+    void read_roles(const workload_roles& of, manifest& workload) {
+        workload.min_available = of.min_available;
+        auto own_problems = std::exchange(workload.problems, {});
+        for (const pod_role& role : of.roles) {
+            manifest task = workload;
+            task.name += "/" + role.name;
+            task.replicas = role.replicas;
+            read_template(role.from, task);
+            task.problems = std::exchange(workload.problems, {});
+            manifests_.push_back(std::move(task));
+        }
+        workload.problems = std::move(own_problems);
+        if (of.roles.empty() || !workload.problems.empty()) manifests_.push_back(std::move(workload));
     }
 
     const std::string* name_;
@@ -264,7 +271,8 @@ bool manifest::says_the_same_as(const manifest& other) const {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);
     };
     const bool same_peers = peers == other.peers || (peers && other.peers && *peers == *other.peers);
-    return same_peers && facts(*this) == facts(other) && std::ranges::equal(problems, other.problems, same_problem);
+    return same_peers && same_queue_facts(*this, other) && facts(*this) == facts(other) &&
+           std::ranges::equal(problems, other.problems, same_problem);
 }
 
 namespace {
@@ -280,7 +288,8 @@ expected<std::vector<document>> documents_of(std::string_view text, const std::s
 
 } // namespace
 
-// Whoever reads more of an object than this file does, keeps it here.
+// Whoever reads more of an object than this file does, keeps it here. Messages are read of Kueue's objects; conditions
+// of pods and nodes seldom have one.
 bool is_unread_member(std::span<const std::string> path, std::string_view key) {
     const auto one_of = [](std::string_view word, std::initializer_list<std::string_view> words) {
         return std::ranges::find(words, word) != words.end();
@@ -288,8 +297,11 @@ bool is_unread_member(std::span<const std::string> path, std::string_view key) {
     while (!path.empty() && path.front() == "items") path = path.subspan(1); // of a list
     if (path.size() == 1 && path[0] == "metadata") return key == "managedFields";
     if (path.empty() || path[0] != "status") return false;
-    if (path.size() == 1) return !one_of(key, {"allocatable", "capacity", "conditions", "hard", "phase", "used"});
-    return path.size() == 2 && path[1] == "conditions" && !one_of(key, {"status", "type"});
+    if (path.size() == 1) {
+        return !one_of(key, {"admissionChecks", "allocatable", "allocated", "capacity", "conditions",
+                             "flavorsReservation", "flavorsUsage", "hard", "phase", "state", "used"});
+    }
+    return path.size() == 2 && path[1] == "conditions" && !one_of(key, {"message", "status", "type"});
 }
 
 error with_export_advice(error failure) {
@@ -298,14 +310,15 @@ error with_export_advice(error failure) {
 }
 
 bool is_rule_kind(std::string_view kind) {
-    constexpr std::array<std::string_view, 8> kinds{"DeviceClass",   "LimitRange",    "PodDisruptionBudget",
-                                                    "PodGroup",      "PriorityClass", "Queue",
-                                                    "ResourceQuota", "ResourceSlice"};
+    constexpr std::array<std::string_view, 10> kinds{
+        "ClusterQueue", "Cohort",        "DeviceClass", "LimitRange",    "PodDisruptionBudget",
+        "PodGroup",     "PriorityClass", "Queue",       "ResourceQuota", "ResourceSlice"};
     return std::ranges::find(kinds, kind) != kinds.end();
 }
 
 bool is_of_the_cluster(std::string_view rule_kind) {
-    constexpr std::array<std::string_view, 4> kinds{"DeviceClass", "PriorityClass", "Queue", "ResourceSlice"};
+    constexpr std::array<std::string_view, 6> kinds{"ClusterQueue",  "Cohort", "DeviceClass",
+                                                    "PriorityClass", "Queue",  "ResourceSlice"};
     return std::ranges::find(kinds, rule_kind) != kinds.end();
 }
 

@@ -101,6 +101,29 @@ private:
     std::vector<error>* problems_;
 };
 
+inline constexpr std::int64_t replicas_max = 1'000'000'000;
+
+/// The group of an apiVersion; "v1" of what has none.
+[[nodiscard]] inline std::string_view group_of(std::string_view api_version) {
+    return api_version.substr(0, api_version.find('/'));
+}
+
+/// Pods of one template that an object makes.
+struct pod_role {
+    std::string name;
+    object_cursor from; ///< the template
+    std::int64_t replicas = 1;
+};
+struct workload_roles {
+    std::vector<pod_role> roles{};
+    std::int64_t min_available = 0; ///< manifest::min_available
+};
+/// Of an object with has_roles() that is no Volcano Job, in its order. A role that does not say how many pods it has
+/// has as many as its framework gives it.
+[[nodiscard]] workload_roles roles_of(const manifest& object, const object_cursor& spec);
+
+/// The pod of a template, which has the object's names.
+void read_template(const object_cursor& from, manifest& target);
 /// Names, labels and annotations are the caller's. Also sets the host amounts and the fields of manifest from the
 /// specification.
 void read_pod_spec(const object_cursor& spec, manifest& target);
@@ -109,6 +132,12 @@ void read_node_status(const object_cursor& status, manifest& target);
 void read_controller(const object_cursor& metadata, manifest& target);
 /// Of what makes pods: who made it, and whether a Job makes none any more, or none now.
 void read_maker(const object_cursor& object, manifest& target);
+/// Whether objects of such a kind may have queue_facts.
+[[nodiscard]] bool is_queue_kind(std::string_view kind);
+/// What an object of Kueue or Volcano says of queues; nothing of kinds of other groups but how many of a PodGroup start
+/// together.
+void read_queue_facts(const object_cursor& object, manifest& target);
+[[nodiscard]] bool same_queue_facts(const manifest& left, const manifest& right);
 /// What a quota allows is in its status as it is enforced, and before that in its spec.
 void read_quota(const object_cursor& object, manifest& target);
 

@@ -181,6 +181,15 @@ void read_pod_spec(const object_cursor& spec, manifest& target) {
     read_host_rules(spec, target);
 }
 
+void read_template(const object_cursor& from, manifest& target) {
+    target.pod.emplace();
+    target.pod->name = target.name;
+    target.pod->ns = target.ns;
+    target.pod->labels = from.at("metadata").at("labels").texts();
+    target.pod->annotations = from.at("metadata").at("annotations").texts();
+    read_pod_spec(from.at("spec"), target);
+}
+
 void read_node_status(const object_cursor& status, manifest& target) {
     target.node->allocatable = status.at("allocatable").scalars();
     target.node->capacity = status.at("capacity").scalars();

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "snapshot_parts.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/kube/queues.hpp"
 #include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::kube {
@@ -155,6 +158,22 @@ std::vector<counted_request> snapshot::requests() const {
     return result;
 }
 
+namespace {
+
+void hold_back_pods(std::span<const manifest> objects, std::vector<snapshot_pod>& pending) {
+    std::map<std::string, std::shared_ptr<const std::string>> reasons; // by group
+    for (auto& [group, reason] : groups_held_back(objects)) {
+        reasons.emplace(group, std::make_shared<const std::string>(reason));
+    }
+    if (reasons.empty()) return;
+    for (snapshot_pod& pod : pending) {
+        const auto group = reasons.find(pod_group_of(pod.ns, pod.object));
+        if (group != reasons.end()) pod.queue_hold = group->second;
+    }
+}
+
+} // namespace
+
 expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialect_set& dialects, stop_signal stop) {
     std::vector<error> warnings = dialects.config().devices.warnings;
     for (const manifest& object : objects) {
@@ -177,6 +196,7 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
         if (stop.poll()) return unexpected(stop_signal::stopped());
         reader.read(*pod);
     }
+    hold_back_pods(objects, state.pending);
     for (const manifest& object : objects) {
         if (!is_rule_kind(object.kind)) continue;
         state.rule_objects.push_back({.kind = object.kind,

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -89,15 +90,26 @@ struct pod_row {
     std::vector<quota_amount> quotas{}; ///< of a namespace
 };
 
-/// A Job that a quota keeps from making pods.
+/// A Job that a quota keeps from making pods, or an owner that a queue does.
 struct held_job {
-    std::string name{};     ///< with its namespace
-    std::string resource{}; ///< the first of which the quota has too little left, as the quota has it
+    std::string name{}; ///< with its namespace
+    std::string kind = "Job";
+    bool by_queue = false;
+    std::string because{};  ///< "quota gpu: 2 of 2 used, 1 more needed"
+    std::string since{};    ///< when Kueue's Workload was made, as written; empty: not said
+    std::string resource{}; ///< the first of which the quota has too little left, as it has it; empty: of a queue
     std::string used{};     ///< as written
     std::string hard{};
     std::string needed{};   ///< by one pod
-    std::int64_t asked = 0; ///< by one pod, milli-GPU
+    std::int64_t asked = 0; ///< milli-GPU; by one pod of a quota, by all pods of a queue
 };
+
+/// "quota" or "queue".
+[[nodiscard]] constexpr std::string_view word_of(const held_job& job) noexcept {
+    return job.by_queue ? "queue" : "quota";
+}
+/// "1 Job makes no pods"; owners of several kinds are "owners".
+[[nodiscard]] std::string held_words(const std::vector<held_job>& jobs);
 
 struct waiting_pod {
     std::string name{}; ///< with its namespace

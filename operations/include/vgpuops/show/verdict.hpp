@@ -43,7 +43,7 @@ struct room {
     std::int64_t kept_idle = 0;   ///< of it, in `wrong_kind`: of no use because of other pods
 };
 
-/// Whether Kueue has not admitted the pod.
+/// Whether Kueue has not admitted the pod, or a queue of Volcano has not let it in.
 [[nodiscard]] bool is_queued(const kube::snapshot_pod& pod);
 /// Whether the pod has a gate, of a queue or of somebody else.
 [[nodiscard]] bool is_gated(const kube::snapshot_pod& pod);

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpuops/core_names.hpp"
+#include "vgpuops/show/overview.hpp"
 #include "vgpuops/show/verdict.hpp"
 #include "vgpuops/why/reasons.hpp"
 
@@ -23,8 +25,9 @@ struct tried_change {
 };
 
 struct pod_answer {
-    std::string name{};    ///< with its namespace
-    std::string runs_on{}; ///< the node of a pod that runs; what follows is then empty
+    std::string name{};                            ///< with its namespace
+    std::string runs_on{};                         ///< the node of a pod that runs; what follows is then empty
+    std::optional<show::held_job> makes_no_pods{}; ///< it is no pod, but an owner that is held back; likewise
     show::verdict verdict = show::verdict::never;
     std::string because{};                      ///< as waiting_group::because
     std::string since{};                        ///< as its object has it; empty: not said
@@ -40,8 +43,9 @@ struct pod_answer {
     std::vector<error> warnings{};
 };
 
-/// A pod of the cluster, by "namespace/name" or by its name if no other pod has it. Errors: unknown_name, which names
-/// pods that are spelled alike, at "--pod"; those of make_snapshot(); stopped.
+/// A pod of the cluster, by "namespace/name" or by its name if no other pod has it, or an owner that is kept from
+/// making pods. Errors: unknown_name, which names pods that are spelled alike, at "--pod"; those of make_snapshot();
+/// stopped.
 [[nodiscard]] expected<pod_answer> pod_of(const std::vector<kube::manifest>& objects,
                                           const vgpualloc::dialect_set& dialects, const std::string& name,
                                           const stop_signal& stop = {});

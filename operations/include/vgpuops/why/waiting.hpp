@@ -8,6 +8,7 @@
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpuops/core_names.hpp"
+#include "vgpuops/show/overview.hpp"
 #include "vgpuops/show/verdict.hpp"
 
 namespace vgpuops::why {
@@ -23,10 +24,11 @@ struct waiting_group {
 
 struct waiting_answer {
     std::int64_t pods = 0;
-    std::int64_t fitting = 0;                 ///< of them, those that fit now
-    std::vector<waiting_group> groups{};      ///< who waits longest first
-    std::vector<std::string> not_looked_at{}; ///< of what is there (explain/not_considered.hpp)
-    std::vector<error> warnings{};            ///< of the snapshot
+    std::int64_t fitting = 0;                    ///< of them, those that fit now
+    std::vector<waiting_group> groups{};         ///< who waits longest first
+    std::vector<show::held_job> makes_no_pods{}; ///< by name
+    std::vector<std::string> not_looked_at{};    ///< of what is there (explain/not_considered.hpp)
+    std::vector<error> warnings{};               ///< of the snapshot
 };
 
 /// The verdicts are those of show::overview_of(). Errors: those of make_snapshot(); stopped.

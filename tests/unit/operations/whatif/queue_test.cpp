@@ -102,4 +102,17 @@ TEST(whatif_queue, a_pod_that_cannot_be_read_is_refused_with_its_error) {
     EXPECT_EQ(placed(card_node("a", 1) + pod_object("odd", -3)).refused, 1);
 }
 
+TEST(whatif_queue, roles_of_a_workload_start_together_only_where_its_framework_says_so) {
+    const std::string pods = "template: {spec: {containers: [{name: c, resources: {limits: {volcano.sh/vgpu-number: 1, "
+                             "volcano.sh/vgpu-memory: 40960}}}]}}";
+    const auto training_job = [&pods](const std::string& policy) {
+        return "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: t, namespace: ns}\nspec: {" + policy +
+               " pytorchReplicaSpecs: {Master: {" + pods + "}, Worker: {replicas: 2, " + pods + "}}}\n";
+    };
+    EXPECT_EQ(placed(card_node("a", 2), training_job("")).placed, 2);
+    const std::string all = "runPolicy: {schedulingPolicy: {minAvailable: 3}},";
+    EXPECT_EQ(placed(card_node("a", 2), training_job(all)).placed, 0);
+    EXPECT_EQ(placed(card_node("a", 3), training_job(all)).placed, 3);
+}
+
 } // namespace

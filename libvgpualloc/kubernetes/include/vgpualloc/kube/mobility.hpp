@@ -26,7 +26,7 @@ struct mobility {
 /// Whether a pod is of a DaemonSet, or a static one, which its kubelet runs: no other node can take it.
 [[nodiscard]] bool belongs_to_its_node(const manifest& pod) noexcept;
 
-/// The scheduling gates of a pod as an error that names them; none without any.
+/// The scheduling gates of a pod as an error that names them, or the queue that has not let it in; none without any.
 [[nodiscard]] std::optional<error> why_held_back(const snapshot_pod& pod);
 
 /// A pod whose devices the kubelet chooses names no mode, so units of any GPU would do for it. After this, every bound

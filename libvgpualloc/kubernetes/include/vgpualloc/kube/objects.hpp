@@ -20,17 +20,19 @@ namespace vgpualloc::kube {
 /// Of snapshot_pod::rules_ignored: the anti-affinity of a pod that runs keeps others away.
 inline constexpr const char* anti_affinity_ignored = "pod anti-affinity (spec.affinity.podAntiAffinity)";
 
-/// One object, or one task of a Volcano Job. Of other kinds than pods, what makes pods, nodes and ConfigMaps only kind,
-/// names and place are read.
+struct queue_facts;
+
+/// One object, or one task of a Volcano Job or of another workload that has_roles(). Of other kinds than pods, what
+/// makes pods, nodes and ConfigMaps only kind, names and place are read.
 struct manifest {
     std::string api_version;
     std::string kind;
-    std::string name;          ///< "<job>/<task>" for a task of a Volcano Job
+    std::string name;          ///< "<job>/<task>" for a task
     std::string ns;            ///< namespace, as written
     std::string place;         ///< "file:line"; "file: object <n>" (from 1) where it shares a line
     std::int64_t replicas = 1; ///< pods like `pod`
     bool one_per_node = false; ///< a DaemonSet's: as many as there are nodes that take one
-    /// Of all pods of a Volcano Job, or of a PodGroup's, without which none starts; 0: not said.
+    /// Of all pods of a job, or of a PodGroup's, without which none starts; 0: not said.
     std::int64_t min_available = 0;
     std::optional<kubernetes::pod> pod; ///< of the object, or its template
     std::optional<kubernetes::node> node;
@@ -57,8 +59,10 @@ struct manifest {
     std::string controller;      ///< of pods and what makes them: kind of the object that made it; empty: nobody said
     std::string controller_name; ///< the name of that object
     bool terminating = false;    ///< it is being deleted
-    std::string phase;           ///< of a pod; of a Job "Complete", "Failed" or "Suspended" if it is that
-    std::vector<error> problems; ///< what of it could not be read; the rest was
+    std::string
+        phase; ///< of a pod or a PodGroup of Volcano; of a Job "Complete", "Failed" or "Suspended" if it is that
+    std::shared_ptr<const queue_facts> queueing{}; ///< of objects of Kueue and Volcano (queues.hpp); null: of others
+    std::vector<error> problems;                   ///< what of it could not be read; the rest was
 
     /// Whether both objects say the same; where they were read does not count.
     [[nodiscard]] bool says_the_same_as(const manifest& other) const;
@@ -72,6 +76,11 @@ struct manifest {
 /// several of these with dots between.
 [[nodiscard]] bool is_label(std::string_view name);
 [[nodiscard]] bool is_subdomain(std::string_view name);
+
+/// Whether the object is a workload whose pods have several roles: a manifest each.
+[[nodiscard]] bool has_roles(const manifest& object);
+/// Whether pods of such a workload start together or not at all; of a Volcano Job that does not say how many, all do.
+[[nodiscard]] bool starts_together(const manifest& object);
 
 /// Whether Kubernetes or Volcano decide by objects of that kind, which are not looked at here: quotas, queues and the
 /// like.

@@ -63,6 +63,8 @@ struct snapshot_pod {
     std::string scheduler_name{};             ///< spec.schedulerName
     bool terminating = false;                 ///< it is being deleted
     std::optional<error> failure{};           ///< why the request cannot be read; it then asks for the host part only
+    /// Of a pod that waits and that a queue of Volcano holds back, why (groups_held_back()); null: none does.
+    std::shared_ptr<const std::string> queue_hold{};
 
     [[nodiscard]] std::string full_name() const { return ns + "/" + name; }
 };

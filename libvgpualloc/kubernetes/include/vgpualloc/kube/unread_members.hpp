@@ -10,7 +10,8 @@
 namespace vgpualloc::kube {
 
 /// Whether a member of the map to which the keys of `path` lead, from an object or a list of objects, is not looked at:
-/// what the API server notes of who wrote which field, and of the status what is no amount, phase or condition. For
+/// what the API server notes of who wrote which field, and of the status what is no amount, phase, condition or
+/// check. For
 /// vgpuformats::unread_members.
 [[nodiscard]] bool is_unread_member(std::span<const std::string> path, std::string_view key);
 

@@ -1,0 +1,69 @@
+// What the objects of Kueue and Volcano say of who may start: quotas, what is used of them, and who is not let in.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "vgpualloc/dialect/kubernetes.hpp"
+#include "vgpualloc/kube/objects.hpp"
+
+namespace vgpualloc::kube {
+
+/// Amounts of one of Kueue's flavors, as written, by resource.
+struct flavor_amounts {
+    std::string flavor{};
+    kubernetes::text_map amounts{};
+
+    bool operator==(const flavor_amounts&) const = default;
+};
+
+/// Of a Workload, LocalQueue or ClusterQueue of Kueue, of a PodGroup or Queue of Volcano. manifest::queueing.
+struct queue_facts {
+    /// Of a Workload its LocalQueue, of a LocalQueue its ClusterQueue, of a PodGroup its Queue.
+    std::string queue{};
+    std::string stopped{};          ///< why a queue or a Workload lets nobody in: "Hold", "Closed", "inactive"; empty
+    kubernetes::text_map amounts{}; ///< of a Queue spec.capability, of a PodGroup spec.minResources
+    kubernetes::text_map used{};    ///< of a Queue status.allocated
+    std::vector<flavor_amounts> quota{};    ///< of a ClusterQueue, in the order in which flavors are tried
+    std::vector<flavor_amounts> reserved{}; ///< of it, with what it has borrowed
+    std::string cohort{};                   ///< of a ClusterQueue; empty: none
+    bool has_quota = false;                 ///< of a Workload: quota is reserved
+    bool is_let_in = false;                 ///< it is admitted
+    bool has_ended = false;
+    bool is_of_pods = false;                ///< of a Workload: pods own it, so these are there and have gates
+    std::string message{};                  ///< why it has no quota or is not admitted, in Kueue's words; may be empty
+    std::vector<std::string> checks_open{}; ///< admission checks that are not ready
+    std::vector<manifest> pod_sets{}; ///< of one that is not let in and has not ended: templates with their number
+
+    /// All but the pods.
+    [[nodiscard]] auto facts() const {
+        return std::tie(queue, stopped, amounts, used, quota, reserved, cohort, has_quota, is_let_in, has_ended,
+                        is_of_pods, message, checks_open);
+    }
+};
+
+/// Amounts by resource: whole units, of "cpu" thousandths.
+using resource_amounts = std::map<std::string, std::int64_t>;
+
+/// Adds what `count` pods like that one ask for, as Kubernetes counts it, to `to`; "pods" is a resource as well.
+void add_pods(const manifest& object, std::int64_t count, resource_amounts& to);
+
+/// An amount as Kubernetes writes it, in the units of resource_amounts. Error: that of parse_quantity().
+[[nodiscard]] expected<std::int64_t> amount_of(const std::string& resource, std::string_view written);
+/// The amount as people write it: "8", cpu "12.5", memory "64 GiB".
+[[nodiscard]] std::string amount_words(const std::string& resource, std::int64_t amount);
+/// The resources, devices before CPU, memory and pods.
+[[nodiscard]] std::vector<std::string> devices_first(const resource_amounts& amounts);
+
+/// The group that a pod says it belongs to, with that namespace; empty: none.
+[[nodiscard]] std::string pod_group_of(const std::string& ns, const kubernetes::pod& pod);
+
+/// Volcano's PodGroups that wait for their queue (phase Pending), by "namespace/name", each with what the queue lacks
+/// for it: "queue research: nvidia.com/gpu 8 of 8 used, 2 more needed".
+[[nodiscard]] std::map<std::string, std::string> groups_held_back(std::span<const manifest> objects);
+
+} // namespace vgpualloc::kube

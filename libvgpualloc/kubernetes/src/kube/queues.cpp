@@ -1,0 +1,184 @@
+// Amounts that queues count, and the PodGroups that Volcano's queues have not let in.
+#include "vgpualloc/kube/queues.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "vgpualloc/dialect/quantity.hpp"
+#include "vgpualloc/kube/cluster_objects.hpp"
+
+namespace vgpualloc::kube {
+
+namespace {
+
+constexpr std::int64_t amount_max = std::int64_t{1} << 60; // sums stay below twice that
+
+std::int64_t capped(std::int64_t amount, std::int64_t count) {
+    return count > 0 && amount > amount_max / count ? amount_max : amount * count;
+}
+
+void add(const std::string& resource, std::int64_t amount, resource_amounts& to) {
+    if (amount == 0) return;
+    std::int64_t& sum = to[resource];
+    sum = std::min(sum + amount, amount_max);
+}
+
+/// What the containers of a pod ask for of extended resources: all that run at once, and at least what one init
+/// container asks for.
+resource_amounts extended_of(const kubernetes::pod& pod) {
+    const auto amounts_of = [](const kubernetes::container& container) {
+        kubernetes::amount_map amounts = container.limits;
+        for (const auto& [resource, amount] : container.requests) amounts[resource] = amount;
+        return amounts;
+    };
+    resource_amounts sum;
+    for (const kubernetes::container& container : pod.containers) {
+        for (const auto& [resource, amount] : amounts_of(container)) add(resource, amount, sum);
+    }
+    resource_amounts at_init; // sidecars that have started
+    resource_amounts most;
+    for (const kubernetes::container& container : pod.init_containers) {
+        for (const auto& [resource, amount] : amounts_of(container)) {
+            if (container.stays) {
+                add(resource, amount, sum);
+                add(resource, amount, at_init);
+            }
+            const std::int64_t beside = container.stays ? 0 : amount;
+            most[resource] = std::max(most[resource], at_init[resource] + beside);
+        }
+    }
+    for (const auto& [resource, amount] : most) {
+        if (amount > sum[resource]) sum[resource] = amount;
+    }
+    std::erase_if(sum, [](const auto& entry) { return entry.second == 0; });
+    return sum;
+}
+
+bool is_volcano_group(const manifest& object) { return object.kind == "PodGroup" && object.queueing != nullptr; }
+
+resource_amounts read_amounts(const kubernetes::text_map& written) {
+    resource_amounts amounts;
+    for (const auto& [resource, text] : written) {
+        if (const auto amount = amount_of(resource, text)) amounts[resource] = *amount;
+    }
+    return amounts;
+}
+
+/// What PodGroups wait for and what their queues have.
+class group_reader {
+public:
+    explicit group_reader(std::span<const manifest> objects) {
+        for (const manifest& object : objects) {
+            if (is_volcano_group(object)) groups_.emplace(namespace_of(object) + "/" + object.name, &object);
+            if (object.kind == "Queue" && object.queueing) queues_.emplace(object.name, &object);
+        }
+        for (const manifest& object : objects) {
+            if (object.kind != "Pod" || !object.pod || has_ended(object)) continue;
+            const auto group = groups_.find(pod_group_of(namespace_of(object), *object.pod));
+            if (group == groups_.end()) continue;
+            resource_amounts& sum =
+                object.node_name.empty() ? waiting_[group->first] : used_[group->second->queueing->queue];
+            add_pods(object, 1, sum);
+        }
+    }
+
+    [[nodiscard]] std::map<std::string, std::string> held_back() const {
+        std::map<std::string, std::string> result;
+        for (const auto& [name, group] : groups_) {
+            if (group->phase == "Pending") result.emplace(name, words_of(name, *group));
+        }
+        return result;
+    }
+
+private:
+    [[nodiscard]] std::string words_of(const std::string& name, const manifest& group) const {
+        const std::string& queue_name = group.queueing->queue;
+        const std::string words = "queue " + queue_name;
+        const auto queue = queues_.find(queue_name);
+        if (queue == queues_.end()) {
+            return words + " has not let PodGroup " + group.name + " in; it is not among the objects";
+        }
+        const queue_facts& facts = *queue->second->queueing;
+        if (!facts.stopped.empty()) return words + " is closed";
+        const resource_amounts capability = read_amounts(facts.amounts);
+        const resource_amounts used = facts.used.empty() ? of(used_, queue_name) : read_amounts(facts.used);
+        const resource_amounts asked =
+            group.queueing->amounts.empty() ? of(waiting_, name) : read_amounts(group.queueing->amounts);
+        for (const std::string& resource : devices_first(asked)) {
+            const auto most = capability.find(resource);
+            if (most == capability.end()) continue;
+            const auto taken = used.find(resource);
+            const std::int64_t taken_amount = taken == used.end() ? 0 : taken->second;
+            const std::int64_t missing = taken_amount + asked.at(resource) - most->second;
+            if (missing <= 0) continue;
+            return words + ": " + resource + " " + amount_words(resource, taken_amount) + " of " +
+                   amount_words(resource, most->second) + " used, " + amount_words(resource, missing) + " more needed";
+        }
+        return words + " has not let PodGroup " + group.name + " in";
+    }
+
+    static resource_amounts of(const std::map<std::string, resource_amounts>& amounts, const std::string& name) {
+        const auto entry = amounts.find(name);
+        return entry == amounts.end() ? resource_amounts{} : entry->second;
+    }
+
+    std::map<std::string, const manifest*> groups_; ///< by namespace and name
+    std::map<std::string, const manifest*> queues_;
+    std::map<std::string, resource_amounts> waiting_; ///< what pods ask for that wait, by group
+    std::map<std::string, resource_amounts> used_;    ///< by pods that run, by queue
+};
+
+} // namespace
+
+std::string pod_group_of(const std::string& ns, const kubernetes::pod& pod) {
+    for (const char* const key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
+        const std::string& group = kubernetes::value_of(pod.annotations, key);
+        if (!group.empty()) return ns + "/" + group;
+    }
+    return {};
+}
+
+void add_pods(const manifest& object, std::int64_t count, resource_amounts& to) {
+    if (!object.pod || count == 0) return;
+    for (const auto& [resource, amount] : extended_of(*object.pod)) add(resource, capped(amount, count), to);
+    add("cpu", capped(object.cpu.count(), count), to);
+    add("memory", capped(object.memory.count(), count), to);
+    add("pods", count, to);
+}
+
+expected<std::int64_t> amount_of(const std::string& resource, std::string_view written) {
+    const auto unit = resource == "cpu" ? kubernetes::quantity_unit::thousandth : kubernetes::quantity_unit::one;
+    return kubernetes::parse_quantity(written, unit, kubernetes::rounding::up);
+}
+
+std::string amount_words(const std::string& resource, std::int64_t amount) {
+    constexpr std::int64_t thousand = 1000;
+    constexpr std::int64_t kibi = 1024;
+    constexpr std::int64_t mebi = kibi * kibi;
+    if (resource == "cpu") {
+        const std::string rest = std::to_string(thousand + amount % thousand).substr(1);
+        std::string words = std::to_string(amount / thousand) + "." + rest;
+        words.erase(words.find_last_not_of('0') + 1);
+        if (words.ends_with('.')) words.pop_back();
+        return words;
+    }
+    if (resource != "memory") return std::to_string(amount);
+    const std::int64_t whole = (amount + mebi - 1) / mebi;
+    return whole % kibi == 0 ? std::to_string(whole / kibi) + " GiB" : std::to_string(whole) + " MiB";
+}
+
+std::vector<std::string> devices_first(const resource_amounts& amounts) {
+    std::vector<std::string> resources;
+    for (const auto& [resource, amount] : amounts) resources.push_back(resource);
+    std::ranges::stable_partition(resources,
+                                  [](const std::string& resource) { return resource.find('/') != std::string::npos; });
+    return resources;
+}
+
+std::map<std::string, std::string> groups_held_back(std::span<const manifest> objects) {
+    const bool has_some = std::ranges::any_of(
+        objects, [](const manifest& object) { return is_volcano_group(object) && object.phase == "Pending"; });
+    return has_some ? group_reader{objects}.held_back() : std::map<std::string, std::string>{};
+}
+
+} // namespace vgpualloc::kube
