@@ -123,7 +123,7 @@ public:
                          .drained = asked_->wanted.drained,
                          .failed = asked_->wanted.failed,
                          .anew = asked_->wanted.anew},
-                        *objects_, *std::move(evicted));
+                        *objects_, *std::move(evicted), {}, &result_.not_evicted);
         if (!evicted) return unexpected(evicted.error());
         note_ended(counted_before, *evicted, node_names);
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
@@ -138,10 +138,11 @@ public:
         result_.nodes = compare_nodes(facts_before, facts_of(*state_), *layouts_);
         add_verdicts(*state_, decider_, result_, asked_->stop);
         if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
-        keep_quotas_of_added();
+        forget_rules_looked_at();
         std::vector<const kube::snapshot_pod*> pods;
         for (const queued_pods& entry : queue_.pods) pods.push_back(&entry.pod);
         result_.not_considered = explaining::not_considered(*state_, pods);
+        std::ranges::copy(queue_.not_looked_at, std::back_inserter(result_.not_considered));
         note_unknown_gpus();
         return std::move(result_);
     }
@@ -178,15 +179,16 @@ private:
         std::ranges::sort(result_.ended, {}, &ended_pod::name);
     }
 
-    /// A quota is looked at when a pod is made: a pod that waits has passed it, and one that is made again takes the
-    /// place of itself.
-    void keep_quotas_of_added() {
+    /// Quotas admit what is added, and name themselves what of them was not looked at; drains ask budgets. A LimitRange
+    /// is of pods that are made.
+    void forget_rules_looked_at() {
         std::set<std::string> namespaces;
         for (const queued_pods& entry : queue_.pods) {
             if (entry.origin == pod_origin::added) namespaces.insert(entry.pod.ns);
         }
         std::erase_if(state_->rule_objects, [&](const kube::rule_object& object) {
-            return object.kind == "ResourceQuota" && !namespaces.contains(object.ns);
+            const bool is_of_existing = object.kind == "LimitRange" && !namespaces.contains(object.ns);
+            return is_of_existing || object.kind == "ResourceQuota" || object.kind == "PodDisruptionBudget";
         });
     }
 
@@ -237,6 +239,7 @@ private:
         stop_signal stop = asked_->stop;
         result_.placed = outcome.placed;
         result_.refused = outcome.refused;
+        for (const queued_pods& entry : queue_.pods) result_.held_back += entry.held;
         for (std::size_t i = 0; i < queue_.pods.size() && !stop.poll(); ++i) {
             entry_outcome& entry = outcome.entries[i];
             pod_answer answered{.asked = queue_.pods[i]};

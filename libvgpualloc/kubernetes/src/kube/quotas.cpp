@@ -95,6 +95,16 @@ error error_of(const quota_shortage& shortage, const manifest& pod) {
         .at(pod.place);
 }
 
+std::int64_t daemon_pods(const snapshot& state, const snapshot_pod& pod) {
+    std::int64_t pods = 0;
+    for (std::size_t n = 0; n < state.nodes().nodes.size(); ++n) {
+        const node& described = state.nodes().nodes[n];
+        if (!state.book->is_present(node_index{n})) continue;
+        if (why_not_host(pod.request.rules, described.host, described.name) == rejection_code::none) ++pods;
+    }
+    return pods;
+}
+
 quota_book::quota_book(std::span<const manifest> objects, std::span<const manifest> more) : objects_{objects} {
     for (const manifest& object : objects) {
         if (object.kind == "ResourceQuota") quotas_[namespace_of(object)].push_back({.object = &object});

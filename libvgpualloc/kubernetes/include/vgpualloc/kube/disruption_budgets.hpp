@@ -11,6 +11,13 @@
 
 namespace vgpualloc::kube {
 
+/// A pod that somebody wants to evict, and a budget keeps.
+struct kept_pod {
+    std::string name{}; ///< with its namespace
+    std::string node{};
+    std::string why{}; ///< disruption_budgets::why_kept()
+};
+
 /// The budgets of a cluster. Evictions come one after the other, and the pod that takes the place of one that was
 /// evicted runs before the next: a budget that allows one allows them all. Sources: pkg/controller/disruption and
 /// pkg/registry/core/pod/storage/eviction.go.

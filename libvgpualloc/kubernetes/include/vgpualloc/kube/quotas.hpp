@@ -12,6 +12,7 @@
 
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/kube/snapshot.hpp"
 
 namespace vgpualloc::kube {
 
@@ -31,6 +32,9 @@ struct quota_shortage {
 [[nodiscard]] std::string words_of(const quota_shortage& shortage);
 /// The same as an error about a pod.
 [[nodiscard]] error error_of(const quota_shortage& shortage, const manifest& pod);
+
+/// How many pods are made of a DaemonSet's pod: one for every node that its rules admit, also where no room is left.
+[[nodiscard]] std::int64_t daemon_pods(const snapshot& state, const snapshot_pod& pod);
 
 /// Of pods that are alike.
 struct quota_admission {
