@@ -105,7 +105,7 @@ TEST(whatif_answer, pods_that_a_quota_holds_back_wait_and_never_start) {
         "{requests.volcano.sh/vgpu-number: '1'}}\nstatus: {used: {requests.volcano.sh/vgpu-number: "
         "'0'}}\n";
     whatif::question question;
-    question.wanted.added_pods = objects(pod_object("x", 100) + pod_object("y", 100));
+    question.wanted.added_pods = objects(pod_object("first", 100) + pod_object("second", 100));
     const auto answered = asked(question, card_node("a", 1) + quota);
     ASSERT_TRUE(answered.has_value());
     EXPECT_EQ(answered->placed, 1);
@@ -114,7 +114,8 @@ TEST(whatif_answer, pods_that_a_quota_holds_back_wait_and_never_start) {
     EXPECT_EQ(whatif::count_fates(*answered).waiting[static_cast<std::size_t>(vgpuops::show::verdict::quota)], 1);
     const std::string text = whatif::answer_text(*answered);
     EXPECT_NE(text.find("1 pod starts, 0 stop; 1 still waits (1 quota)."), std::string::npos) << text;
-    EXPECT_NE(text.find(". ns/y  quota: requests.volcano.sh/vgpu-number 1 of 1 used, 1 more needed"), std::string::npos)
+    EXPECT_NE(text.find(". ns/second  quota: requests.volcano.sh/vgpu-number 1 of 1 used, 1 more needed"),
+              std::string::npos)
         << text;
     EXPECT_EQ(text.find("not looked at"), std::string::npos) << text;
 }
