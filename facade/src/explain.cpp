@@ -6,6 +6,7 @@
 
 #include "no_pods.hpp"
 #include "scheduler_input.hpp"
+#include "vgpualloc/kube/limit_ranges.hpp"
 #include "vgpualloc/kube/quotas.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/some_names.hpp"
@@ -69,14 +70,19 @@ struct pods_asked_for {
 /// All pods and templates of a file. Error missing, with the kinds that it has, where there is none.
 expected<pods_asked_for> pods_of_file(const std::string& path, const std::vector<kube::manifest>& cluster,
                                       snapshot& state, input_reader& from) {
-    const auto objects = load_objects({path}, from);
+    auto objects = load_objects({path}, from);
     if (!objects) return unexpected(objects.error());
     state.expect_pods(*objects);
+    kube::limit_ranges limits{cluster};
     kube::quota_book quotas{cluster, *objects};
     pods_asked_for result;
-    for (const kube::manifest& object : *objects) {
+    for (kube::manifest& object : *objects) {
         if (!object.pod && !object.problems.empty()) result.errors.push_back(object.problems.front());
         if (!object.pod) continue;
+        if (auto refusal = limits.admit(object)) {
+            result.errors.push_back(*std::move(refusal));
+            continue;
+        }
         auto pod = kube::read_snapshot_pod(object, state);
         if (!pod) {
             result.errors.push_back(std::move(pod).error());
@@ -96,6 +102,7 @@ expected<pods_asked_for> pods_of_file(const std::string& path, const std::vector
         wanted.short_of = admission.short_of;
     }
     result.not_looked_at = quotas.not_looked_at();
+    for (std::string& rule : limits.not_looked_at()) result.not_looked_at.push_back(std::move(rule));
     if (!result.pods.empty() || !result.errors.empty()) return result;
     return unexpected(no_pods(*objects, path));
 }
@@ -195,8 +202,9 @@ expected<std::vector<error>> explain(explain_question chosen, const vgpuformats:
     if (auto known = check_node(*cluster, chosen.node); !known) return unexpected(known.error());
     auto pods = find_pods(*objects, *cluster, chosen, from);
     if (!pods) return unexpected(pods.error());
-    // Quotas admit pods of a file, and those that wait have passed them.
-    std::erase_if(cluster->rule_objects, [](const auto& object) { return object.kind == "ResourceQuota"; });
+    // These admit pods of a file, and pods that wait have passed them.
+    std::erase_if(cluster->rule_objects,
+                  [](const auto& object) { return object.kind == "ResourceQuota" || object.kind == "LimitRange"; });
     auto errors = explain_each(*cluster, *std::move(pods), chosen, sinks);
     if (stop.raised()) return unexpected(stop_signal::stopped());
     return errors;

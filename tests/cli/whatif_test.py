@@ -166,6 +166,23 @@ class WhatIf(CliTest):
         self.assertEqual(planned.returncode, 2)
         self.assertIn("expected a pod that ResourceQuota gpus admits", planned.stderr)
 
+    def test_a_limit_range_gives_defaults_and_refuses(self):
+        limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "lr", "namespace": "team"}, "spec": {"limits": [
+            {"type": "Container", "default": {"cpu": "12"}, "max": {"cpu": "12"}}]}}
+        file = self.write("limits.json", json.dumps(cluster(gpu_node("a", cards=4), limits)))
+        silent = pod("silent", {key: amount for key, amount in vgpu(100).items() if key != "cpu"})
+        added = self.write("added.json", json.dumps(cluster(silent, dict(silent, metadata={**silent["metadata"], "name": "second"}), pod("big", vgpu(100, cpu="13")))))
+        answer = self.ask("--add-pods", added, file=file)
+        self.assertEqual((answer["placed"], answer["refused"], answer["after"]["cpu_used_milli"]), (1, 2, 12000), "12 of 16 CPUs by default")
+        big = answer["pods"][2]
+        self.assertEqual((big["verdict"], answer["not_considered"]), ("never", []))
+        self.assertIn("maximum cpu usage per Container is 12, but limit is 13", big["why"])
+        one = self.write("big.json", json.dumps(pod("big", vgpu(100, cpu="13"))))
+        for arguments in (["explain", file, "--pod", one], ["plan", file, "--add-pod", one]):
+            done = self.vgpusim(*arguments)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("expected a pod that LimitRange lr admits", done.stderr)
+
     def test_a_drain_says_what_a_budget_keeps(self):
         budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "keep", "namespace": "team"},
                   "spec": {"selector": {}, "maxUnavailable": "0%"}}

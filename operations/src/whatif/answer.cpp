@@ -18,6 +18,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/explain/snapshot_learning.hpp"
+#include "vgpualloc/kube/limit_ranges.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpuops/whatif/catalog_kinds.hpp"
@@ -179,16 +180,12 @@ private:
         std::ranges::sort(result_.ended, {}, &ended_pod::name);
     }
 
-    /// Quotas admit what is added, and name themselves what of them was not looked at; drains ask budgets. A LimitRange
-    /// is of pods that are made.
+    /// Quotas and limit ranges admit what is added, and say themselves what of them was not looked at; drains ask
+    /// budgets.
     void forget_rules_looked_at() {
-        std::set<std::string> namespaces;
-        for (const queued_pods& entry : queue_.pods) {
-            if (entry.origin == pod_origin::added) namespaces.insert(entry.pod.ns);
-        }
-        std::erase_if(state_->rule_objects, [&](const kube::rule_object& object) {
-            const bool is_of_existing = object.kind == "LimitRange" && !namespaces.contains(object.ns);
-            return is_of_existing || object.kind == "ResourceQuota" || object.kind == "PodDisruptionBudget";
+        std::erase_if(state_->rule_objects, [](const kube::rule_object& object) {
+            return object.kind == "ResourceQuota" || object.kind == "LimitRange" ||
+                   object.kind == "PodDisruptionBudget";
         });
     }
 
@@ -430,6 +427,11 @@ expected<question> with_more_templates(const std::vector<kube::manifest>& object
 expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
                            question original) {
     if (auto checked = check_templates(objects, original); !checked) return unexpected(checked.error());
+    kube::limit_ranges limits{objects};
+    for (kube::manifest& object : original.wanted.added_pods) {
+        if (!object.pod) continue;
+        if (auto refusal = limits.admit(object)) object.problems.push_back(*std::move(refusal));
+    }
     std::vector<layout_change> layouts;
     const auto described = with_more_templates(objects, dialects, std::move(original), layouts);
     if (!described) return unexpected(described.error());
@@ -449,7 +451,9 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     if (asked.stop.raised()) return unexpected(stop_signal::stopped());
     if (!chosen) return unexpected(std::move(chosen).error());
     auto answered = questioner{*state, objects, asked, layouts, *std::move(templates), *std::move(chosen)}.run();
-    if (answered) answered->layouts = std::move(layouts);
+    if (!answered) return answered;
+    answered->layouts = std::move(layouts);
+    for (std::string& rule : limits.not_looked_at()) answered->not_considered.push_back(std::move(rule));
     return answered;
 }
 

@@ -65,10 +65,11 @@ std::vector<const kube::snapshot_pod*> pods_of(const kube::snapshot& state, cons
     return pods;
 }
 
-/// Pods that exist have passed quotas, and one that moves takes the place of itself; budgets say which may move.
+/// Pods that exist have passed quotas and limit ranges, and one that moves takes the place of itself; budgets say which
+/// may move.
 void forget_rules_looked_at(kube::snapshot& state) {
     std::erase_if(state.rule_objects, [](const kube::rule_object& object) {
-        return object.kind == "ResourceQuota" || object.kind == "PodDisruptionBudget";
+        return object.kind == "ResourceQuota" || object.kind == "LimitRange" || object.kind == "PodDisruptionBudget";
     });
 }
 

@@ -93,7 +93,8 @@ public:
             entry.one_per_node = object.one_per_node;
             entry.created.clear();
             entry.priority = priority_of(object);
-            if (!entry.pod.failure) admit(object, quotas, entry);
+            if (!object.problems.empty()) entry.unreadable = object.problems.front(); // a limit range refuses it
+            if (!entry.pod.failure && object.problems.empty()) admit(object, quotas, entry);
             const auto slash = object.name.find('/'); // a task of a Volcano Job
             if (slash == std::string::npos) continue;
             entry.gang = kube::namespace_of(object) + "/" + object.name.substr(0, slash);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "vgpualloc/dialect/kubernetes.hpp"
+#include "vgpualloc/dialect/quantity.hpp"
 #include "vgpualloc/kube/objects.hpp"
 
 namespace vgpualloc::kube {
