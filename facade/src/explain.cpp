@@ -1,9 +1,13 @@
 #include "vgpufacade/explain.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "no_pods.hpp"
 #include "scheduler_input.hpp"
+#include "vgpualloc/kube/limit_ranges.hpp"
+#include "vgpualloc/kube/quotas.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/some_names.hpp"
 
@@ -60,17 +64,25 @@ expected<std::vector<const snapshot_pod*>> pending_pods(const snapshot& state, c
 struct pods_asked_for {
     std::vector<explaining::pods_wanted> pods{};
     std::vector<error> errors{};
+    std::vector<std::string> not_looked_at{}; ///< of quotas
 };
 
 /// All pods and templates of a file. Error missing, with the kinds that it has, where there is none.
-expected<pods_asked_for> pods_of_file(const std::string& path, snapshot& state, input_reader& from) {
-    const auto objects = load_objects({path}, from);
+expected<pods_asked_for> pods_of_file(const std::string& path, const std::vector<kube::manifest>& cluster,
+                                      snapshot& state, input_reader& from) {
+    auto objects = load_objects({path}, from);
     if (!objects) return unexpected(objects.error());
     state.expect_pods(*objects);
+    kube::limit_ranges limits{cluster};
+    kube::quota_book quotas{cluster, *objects};
     pods_asked_for result;
-    for (const kube::manifest& object : *objects) {
+    for (kube::manifest& object : *objects) {
         if (!object.pod && !object.problems.empty()) result.errors.push_back(object.problems.front());
         if (!object.pod) continue;
+        if (auto refusal = limits.admit(object)) {
+            result.errors.push_back(*std::move(refusal));
+            continue;
+        }
         auto pod = kube::read_snapshot_pod(object, state);
         if (!pod) {
             result.errors.push_back(std::move(pod).error());
@@ -81,16 +93,26 @@ expected<pods_asked_for> pods_of_file(const std::string& path, snapshot& state, 
                                .count = object.replicas,
                                .one_per_node = object.one_per_node,
                                .min_available = object.min_available});
+        explaining::pods_wanted& wanted = result.pods.back();
+        const std::int64_t count = wanted.one_per_node ? kube::daemon_pods(state, wanted.pod) : wanted.count;
+        const kube::quota_admission admission = quotas.admit(object, count);
+        if (!admission.short_of) continue;
+        wanted.admitted = admission.pods;
+        wanted.held = count - admission.pods;
+        wanted.short_of = admission.short_of;
     }
+    result.not_looked_at = quotas.not_looked_at();
+    for (std::string& rule : limits.not_looked_at()) result.not_looked_at.push_back(std::move(rule));
     if (!result.pods.empty() || !result.errors.empty()) return result;
     return unexpected(no_pods(*objects, path));
 }
 
-expected<pods_asked_for> find_pods(snapshot& state, const explain_question& chosen, input_reader& from) {
+expected<pods_asked_for> find_pods(const std::vector<kube::manifest>& cluster, snapshot& state,
+                                   const explain_question& chosen, input_reader& from) {
     const auto matches = pending_pods(state, chosen.pod, from.source());
     if (!matches) return unexpected(matches.error());
     if (!matches->empty()) return pods_asked_for{.pods = {{.pod = *matches->front(), .kind = "Pod"}}};
-    return pods_of_file(chosen.pod, state, from);
+    return pods_of_file(chosen.pod, cluster, state, from);
 }
 
 expected<void> check_node(const snapshot& state, const std::string& name) {
@@ -138,6 +160,7 @@ std::vector<error> explain_each(const snapshot& cluster, pods_asked_for wanted, 
     bool is_first = true;
     explaining::explain_all(cluster, wanted.pods, chosen.explain, [&](expected<explaining::explanation> explanation) {
         if (!explanation) return wanted.errors.push_back(std::move(explanation).error());
+        std::ranges::copy(wanted.not_looked_at, std::back_inserter(explanation->not_considered));
         if (sinks.json) {
             sinks.json(is_list ? list.next(*explanation, of_json)
                                : explaining::explanation_json(*explanation, of_json));
@@ -177,8 +200,11 @@ expected<std::vector<error>> explain(explain_question chosen, const vgpuformats:
     auto cluster = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)}, stop);
     if (!cluster) return unexpected(cluster.error());
     if (auto known = check_node(*cluster, chosen.node); !known) return unexpected(known.error());
-    auto pods = find_pods(*cluster, chosen, from);
+    auto pods = find_pods(*objects, *cluster, chosen, from);
     if (!pods) return unexpected(pods.error());
+    // These admit pods of a file, and pods that wait have passed them.
+    std::erase_if(cluster->rule_objects,
+                  [](const auto& object) { return object.kind == "ResourceQuota" || object.kind == "LimitRange"; });
     auto errors = explain_each(*cluster, *std::move(pods), chosen, sinks);
     if (stop.raised()) return unexpected(stop_signal::stopped());
     return errors;

@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "vgpualloc/kube/limit_ranges.hpp"
+#include "vgpualloc/kube/quotas.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpusim/study/solver.hpp"
 
@@ -74,13 +76,14 @@ expected<kube::snapshot_pod> pending_pod(const kube::snapshot& state, const std:
         bad(error_code::unknown_name, "--pod", name, "a pending pod of the cluster: " + vgpuformats::some_of(names)));
 }
 
-/// The only pod, or template of pods, of a file.
-expected<kube::snapshot_pod> pod_of_file(const std::string& path, kube::snapshot& state, input_reader& from) {
-    const auto objects = load_objects({path}, from);
+/// The only pod, or template of pods, of a file; one that a quota of the cluster admits.
+expected<kube::snapshot_pod> pod_of_file(const std::string& path, const std::vector<kube::manifest>& cluster,
+                                         kube::snapshot& state, input_reader& from) {
+    auto objects = load_objects({path}, from);
     if (!objects) return unexpected(objects.error());
     state.expect_pods(*objects);
-    std::vector<const kube::manifest*> with_pods;
-    for (const kube::manifest& object : *objects) {
+    std::vector<kube::manifest*> with_pods;
+    for (kube::manifest& object : *objects) {
         if (!object.problems.empty()) return unexpected(object.problems.front());
         if (object.pod) with_pods.push_back(&object);
     }
@@ -88,6 +91,11 @@ expected<kube::snapshot_pod> pod_of_file(const std::string& path, kube::snapshot
         return unexpected(bad(error_code::malformed, "--add-pod", path,
                               "one object that is or makes a pod; the file has " + std::to_string(with_pods.size())));
     }
+    kube::limit_ranges limits{cluster};
+    if (auto refusal = limits.admit(*with_pods.front())) return unexpected(*std::move(refusal));
+    kube::quota_book quotas{cluster, *objects};
+    const kube::quota_admission admission = quotas.admit(*with_pods.front(), 1);
+    if (admission.short_of) return unexpected(error_of(*admission.short_of, *with_pods.front()));
     return kube::read_snapshot_pod(*with_pods.front(), state);
 }
 
@@ -106,7 +114,7 @@ expected<vgpuops::whatif::moves_answer> plan_moves(plan_question chosen, const v
     if (!state) return unexpected(state.error());
     expected<kube::snapshot_pod> pod{kube::snapshot_pod{}};
     if (!chosen.pod.empty()) pod = pending_pod(*state, chosen.pod);
-    if (!chosen.added_pod.empty()) pod = pod_of_file(chosen.added_pod, *state, from);
+    if (!chosen.added_pod.empty()) pod = pod_of_file(chosen.added_pod, *objects, *state, from);
     if (!pod) return unexpected(pod.error());
 
     std::unique_ptr<plan::lp_solver> solver; // a build without one has the bound by amounts

@@ -475,7 +475,7 @@ class NodesTest(CliTest):
                     "that pods are being deleted; they count until they are gone: d/leaves",
                     "taints with effect PreferNoSchedule: n",
                     "that nodes are being deleted: n",
-                    "PodDisruptionBudget: keep", "ResourceQuota: few"]
+                    "PodDisruptionBudget: keep"]
         self.assertEqual(self.explain(*objects)["not_considered"], expected)
         text = self.text(*objects)
         self.assertTrue(text.endswith("\nnot considered, although it is there:\n  " + "\n  ".join(expected) + "\n"), text)

@@ -31,7 +31,8 @@ POD = {"namespace": str, "name": str, "place": str, "dialect": str, "cpu_milli":
 CHOICE = {"node": (str, None), "reason": str, "nodes_fitting": int, "nodes_tied": int, "runner_up": (str, None),
           "margin": (float, None), "message": str, "gates": [str], "node_without_gates": (str, None), "shares": [SHARE],
           "annotations": dict}
-REPLICAS = {"kind": str, "wanted": (int, None), "one_per_node": bool, "min_available": int, "placed": int, "message": str,
+REPLICAS = {"kind": str, "wanted": (int, None), "one_per_node": bool, "min_available": int, "held_back": int, "quota": (str, None),
+            "placed": int, "message": str,
             "placements": [{"node": str, "shares": [SHARE]}]}
 DOCUMENT = {"pod": POD, "policy": str, "ranking": str, "choice": CHOICE, "replicas": REPLICAS, "nodes": [NODE],
             "notes": [str], "not_considered": [str], "warnings": [ERROR]}

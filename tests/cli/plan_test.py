@@ -45,6 +45,24 @@ class Plan(CliTest):
         dear = self.ask(HALF, "--pod", "team/waits", "--move-s", "1", "--copy-s-per-gib", "1")
         self.assertAlmostEqual(dear["cost"]["copy_s"], 16000 / 1024, places=1)
 
+    def test_what_a_budget_keeps_does_not_move(self):
+        labelled = [dict(entry, metadata={**entry["metadata"], "labels": {"app": "web"}}) if entry["kind"] == "Pod" else entry for entry in HALF]
+        def budget(name, most):
+            return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name, "namespace": "team"},
+                    "spec": {"selector": {"matchLabels": {"app": "web"}}, "maxUnavailable": most}}
+        none = self.ask([*labelled, budget("keep", 0)], "--pod", "waits")
+        self.assertEqual((none["found"], none["movable_pods"]), (False, 0))
+        self.assertEqual([(pod["pod"], pod["why"]) for pod in none["not_evictable"]],
+                         [(name, "PodDisruptionBudget keep allows no disruption") for name in ("team/r0", "team/r1")])
+        self.assertNotIn("PodDisruptionBudget", str(none["not_considered"]))
+        one = self.ask([*labelled, budget("keep", 1)], "--pod", "waits")
+        self.assertEqual((self.moves_of(one), one["not_evictable"]), ([("team/r1", "b", "a")], []))
+        two = self.ask([*labelled, budget("keep", 1), budget("too", 1)], "--pod", "waits")
+        self.assertEqual((two["found"], two["not_evictable"][0]["why"]), (False, "several PodDisruptionBudgets: keep, too"))
+        file = self.write("kept.json", json.dumps(cluster(*labelled, budget("keep", 0))))
+        self.assertIn("\n  cannot be evicted: team/r0, team/r1 (PodDisruptionBudget keep allows no disruption)\n",
+                      self.vgpusim("plan", file, "--pod", "waits").stdout)
+
     def test_the_plan_is_what_explain_and_the_cluster_agree_with(self):
         """Carried out on the objects, the pod that waited fits, which it did not before."""
         before = self.write("before.json", json.dumps(cluster(*HALF)))

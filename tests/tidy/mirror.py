@@ -25,6 +25,7 @@ HOLDS = {
         "model/device", "model/partition", "model/placed_parts", "model/placement", "model/registration", "model/request"],
     "tests/unit/model/cluster_test.cpp": ["model/view"],
     "tests/unit/alloc/peers_test.cpp": ["model/peer_rules"],
+    "tests/unit/kube/disruption_budgets_test.cpp": ["kube/policies"],
     "tests/unit/kube/peers_test.cpp": ["kube/peer_terms", "kube/pod_sets"],
     "tests/unit/formats/files_test.cpp": ["vgpuformats/posix_io"],
     "tests/unit/policy/adding_a_policy_test.cpp": ["policy/all", "policy/factory", "policy/policy"],

@@ -18,6 +18,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/explain/snapshot_learning.hpp"
+#include "vgpualloc/kube/limit_ranges.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpuops/whatif/catalog_kinds.hpp"
@@ -123,7 +124,7 @@ public:
                          .drained = asked_->wanted.drained,
                          .failed = asked_->wanted.failed,
                          .anew = asked_->wanted.anew},
-                        *objects_, *std::move(evicted));
+                        *objects_, *std::move(evicted), {}, &result_.not_evicted);
         if (!evicted) return unexpected(evicted.error());
         note_ended(counted_before, *evicted, node_names);
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
@@ -138,10 +139,11 @@ public:
         result_.nodes = compare_nodes(facts_before, facts_of(*state_), *layouts_);
         add_verdicts(*state_, decider_, result_, asked_->stop);
         if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
-        keep_quotas_of_added();
+        forget_rules_looked_at();
         std::vector<const kube::snapshot_pod*> pods;
         for (const queued_pods& entry : queue_.pods) pods.push_back(&entry.pod);
         result_.not_considered = explaining::not_considered(*state_, pods);
+        std::ranges::copy(queue_.not_looked_at, std::back_inserter(result_.not_considered));
         note_unknown_gpus();
         return std::move(result_);
     }
@@ -178,15 +180,12 @@ private:
         std::ranges::sort(result_.ended, {}, &ended_pod::name);
     }
 
-    /// A quota is looked at when a pod is made: a pod that waits has passed it, and one that is made again takes the
-    /// place of itself.
-    void keep_quotas_of_added() {
-        std::set<std::string> namespaces;
-        for (const queued_pods& entry : queue_.pods) {
-            if (entry.origin == pod_origin::added) namespaces.insert(entry.pod.ns);
-        }
-        std::erase_if(state_->rule_objects, [&](const kube::rule_object& object) {
-            return object.kind == "ResourceQuota" && !namespaces.contains(object.ns);
+    /// Quotas and limit ranges admit what is added, and say themselves what of them was not looked at; drains ask
+    /// budgets.
+    void forget_rules_looked_at() {
+        std::erase_if(state_->rule_objects, [](const kube::rule_object& object) {
+            return object.kind == "ResourceQuota" || object.kind == "LimitRange" ||
+                   object.kind == "PodDisruptionBudget";
         });
     }
 
@@ -237,6 +236,7 @@ private:
         stop_signal stop = asked_->stop;
         result_.placed = outcome.placed;
         result_.refused = outcome.refused;
+        for (const queued_pods& entry : queue_.pods) result_.held_back += entry.held;
         for (std::size_t i = 0; i < queue_.pods.size() && !stop.poll(); ++i) {
             entry_outcome& entry = outcome.entries[i];
             pod_answer answered{.asked = queue_.pods[i]};
@@ -427,6 +427,11 @@ expected<question> with_more_templates(const std::vector<kube::manifest>& object
 expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
                            question original) {
     if (auto checked = check_templates(objects, original); !checked) return unexpected(checked.error());
+    kube::limit_ranges limits{objects};
+    for (kube::manifest& object : original.wanted.added_pods) {
+        if (!object.pod) continue;
+        if (auto refusal = limits.admit(object)) object.problems.push_back(*std::move(refusal));
+    }
     std::vector<layout_change> layouts;
     const auto described = with_more_templates(objects, dialects, std::move(original), layouts);
     if (!described) return unexpected(described.error());
@@ -446,7 +451,9 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     if (asked.stop.raised()) return unexpected(stop_signal::stopped());
     if (!chosen) return unexpected(std::move(chosen).error());
     auto answered = questioner{*state, objects, asked, layouts, *std::move(templates), *std::move(chosen)}.run();
-    if (answered) answered->layouts = std::move(layouts);
+    if (!answered) return answered;
+    answered->layouts = std::move(layouts);
+    for (std::string& rule : limits.not_looked_at()) answered->not_considered.push_back(std::move(rule));
     return answered;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "answer_parts.hpp"
+#include "placement_words.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuops/whatif/idle_words.hpp"
 
@@ -48,9 +49,28 @@ document fates_json(const answer& answered, const pod_answer& entry) {
     std::map<pod_fate, std::int64_t> pods;
     for (const explaining::named_place& where : entry.placed) ++pods[fate_on(answered, entry, where.node)];
     if (entry.refused > 0) pods[fate_of_refused(entry)] += entry.refused;
+    if (entry.asked.held > 0) pods[pod_fate::waits] += entry.asked.held;
     document result = document::map({});
     for (const auto& [fate, count] : pods) result[std::string{to_string(fate)}] = count;
     return result;
+}
+
+/// Why nothing, or no more, of an entry starts.
+document verdict_json(const pod_answer& entry) {
+    if (entry.refused > 0) return document{show::to_string(entry.waits_for)};
+    return entry.asked.held > 0 ? document{show::to_string(show::verdict::quota)} : document{};
+}
+
+document quota_json(const std::optional<kube::quota_shortage>& shortage) {
+    if (!shortage) return {};
+    const auto or_null = [](const std::string& text) { return text.empty() ? document{} : document{text}; };
+    return document::map({{"quota", shortage->quota},
+                          {"resource", shortage->resource},
+                          {"hard", shortage->hard},
+                          {"used", or_null(shortage->used)},
+                          {"needed", or_null(shortage->needed)},
+                          {"container", or_null(shortage->container)},
+                          {"text", words_of(*shortage)}});
 }
 
 document pod_json(const answer& answered, const pod_answer& entry) {
@@ -63,13 +83,15 @@ document pod_json(const answer& answered, const pod_answer& entry) {
                        {"dialect", asked.pod.dialect},
                        {"priority", asked.priority},
                        {"gang", asked.gang.empty() ? document{} : document{asked.gang}},
-                       {"wanted", asked.one_per_node ? document{} : document{asked.count}},
+                       {"wanted", asked.one_per_node ? document{} : document{asked.wanted()}},
                        {"placed", document::list()},
                        {"refused", entry.refused},
+                       {"held_back", asked.held},
+                       {"quota", quota_json(asked.short_of)},
                        {"gang_fitting", entry.gang_fitting < 0 ? document{} : document{entry.gang_fitting}},
                        {"why", why_words(entry)},
                        {"has_devices", entry.has_devices},
-                       {"verdict", entry.refused > 0 ? document{show::to_string(entry.waits_for)} : document{}},
+                       {"verdict", verdict_json(entry)},
                        {"fates", fates_json(answered, entry)},
                        {"refusals", document::list()}});
     for (const explaining::named_place& where : entry.placed) {
@@ -139,6 +161,7 @@ std::string answer_json(const answer& answered) {
                                      {"anew", answered.is_anew},
                                      {"placed", answered.placed},
                                      {"refused", answered.refused},
+                                     {"held_back", answered.held_back},
                                      {"find_nodes", answered.kind ? kind_json(answered) : document{}},
                                      {"before", figures_json(answered.before)},
                                      {"after", figures_json(answered.after)},
@@ -146,6 +169,7 @@ std::string answer_json(const answer& answered) {
                                      {"comparison", comparison_json(answered)},
                                      {"nodes", document::list()},
                                      {"ended", document::list()},
+                                     {"not_evicted", kept_json(answered.not_evicted)},
                                      {"layouts", document::list()},
                                      {"pods", document::list()},
                                      {"warnings", document::list()}});

@@ -49,6 +49,12 @@ void add_figures(const answer& answered, std::string& text) {
     text += idle_table(answered.before.idle, answered.after.idle);
 }
 
+/// Of a name that stands for several pods, how many of them a quota holds back.
+std::string held_name(const pod_answer& entry) {
+    const std::string name = entry.asked.pod.full_name();
+    return entry.asked.wanted() == 1 ? name : fmt::format("{} of {}", pods_words(entry.asked.held), name);
+}
+
 void add_kind(const answer& answered, bool lists_all, std::string& text) {
     const kind_answer& kind = *answered.kind;
     const auto names = [&](const std::vector<std::size_t>& positions) {
@@ -97,6 +103,9 @@ void add_kind(const answer& answered, bool lists_all, std::string& text) {
     for (const pod_answer& entry : answered.pods) {
         if (entry.asked.unreadable) {
             add_line(text, fmt::format("  held back            {}: {}", entry.asked.pod.full_name(), entry.why));
+        } else if (entry.asked.held > 0) {
+            add_line(text,
+                     fmt::format("  held back            {}: {}", held_name(entry), words_of(*entry.asked.short_of)));
         }
     }
     if (lists_all) {
@@ -126,16 +135,23 @@ std::string class_lines(const std::vector<explaining::refusing_nodes>& classes) 
 void add_refusals(const answer& answered, std::string& text) {
     std::vector<std::pair<std::string, std::vector<std::string>>> reasons; // with the names of pods
     std::map<std::string, std::size_t> positions;
+    const auto add = [&](std::string reason, std::string name) {
+        const auto [position, is_new] = positions.try_emplace(reason, reasons.size());
+        if (is_new) reasons.emplace_back(std::move(reason), std::vector<std::string>{});
+        reasons[position->second].second.push_back(std::move(name));
+    };
     for (const pod_answer& entry : answered.pods) {
+        if (entry.asked.held > 0) {
+            std::string reason;
+            add_line(reason, fmt::format("quota {}: {}", entry.asked.short_of->quota, words_of(*entry.asked.short_of)));
+            add(std::move(reason), held_name(entry));
+        }
         if (entry.refused == 0) continue;
         std::string reason;
         add_line(reason, why_words(entry));
-        reason += class_lines(entry.classes);
-        const auto [position, is_new] = positions.try_emplace(reason, reasons.size());
-        if (is_new) reasons.emplace_back(std::move(reason), std::vector<std::string>{});
         const std::string name = entry.asked.pod.full_name();
-        reasons[position->second].second.push_back(
-            entry.asked.count == 1 ? name : fmt::format("{} of {}", pods_words(entry.refused), name));
+        add(reason + class_lines(entry.classes),
+            entry.asked.wanted() == 1 ? name : fmt::format("{} of {}", pods_words(entry.refused), name));
     }
     if (!reasons.empty()) text += "\nwhy not, each at its turn:\n";
     for (const auto& [reason, names] : reasons) {
@@ -195,6 +211,9 @@ std::string answer_text(const answer& answered, bool lists_all) {
     if (answered.is_anew) add_anew(answered, text);
     add_line(text, count_line(count_fates(answered)));
     add_changes(answered, lists_all, text);
+    if (!answered.not_evicted.empty()) {
+        add_line(text, "  not evicted, so kubectl drain waits for ever: " + kept_words(answered.not_evicted));
+    }
     add_comparison(answered, lists_all, text);
     if (lists_all) {
         add_figures(answered, text);

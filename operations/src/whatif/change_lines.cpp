@@ -61,6 +61,7 @@ public:
         for (const pod_answer& entry : answered_->pods) {
             if (!entry.has_devices) continue;
             add_placed(entry);
+            add_held(entry);
             if (entry.refused == 0) continue;
             const pod_fate fate = fate_of_refused(entry);
             add({.mark = mark_of(fate),
@@ -77,7 +78,7 @@ public:
 
 private:
     [[nodiscard]] static bool is_one_pod(const pod_answer& entry) {
-        return entry.asked.count == 1 && !entry.asked.one_per_node;
+        return entry.asked.wanted() == 1 && !entry.asked.one_per_node;
     }
 
     /// "2 of team/worker": names do not end in the number, so that fold() takes it for none of theirs.
@@ -90,6 +91,15 @@ private:
         const auto [position, is_new] = positions_.try_emplace(words, groups_.size());
         if (is_new) groups_.push_back({.words = std::move(words)});
         groups_[position->second].names.push_back(std::move(name));
+    }
+
+    void add_held(const pod_answer& entry) {
+        const std::int64_t held = entry.asked.held;
+        if (held == 0) return;
+        add({.mark = mark_of(pod_fate::waits),
+             .details = fmt::format("{}: {}", show::to_string(show::verdict::quota), words_of(*entry.asked.short_of)),
+             .pods_each = held},
+            name_of(entry, held));
     }
 
     void add_placed(const pod_answer& entry) {
@@ -249,6 +259,7 @@ std::string others_words(const answer& answered) {
         if (entry.has_devices) continue;
         for (const auto& where : entry.placed) ++pods[static_cast<std::size_t>(fate_on(answered, entry, where.node))];
         pods[static_cast<std::size_t>(fate_of_refused(entry))] += entry.refused;
+        pods[static_cast<std::size_t>(pod_fate::waits)] += entry.asked.held;
     }
     std::string words;
     for (std::size_t i = 0; i < pods.size(); ++i) {
@@ -293,7 +304,7 @@ void add_changes(const answer& answered, bool lists_all, std::string& text) {
         constexpr std::size_t last = show::verdict_count;
         std::size_t place = 0;
         while (line.words.mark == '.' && place < last &&
-               show::to_string(static_cast<show::verdict>(place)) != line.words.details) {
+               !line.words.details.starts_with(show::to_string(static_cast<show::verdict>(place)))) {
             ++place;
         }
         constexpr std::string_view marks = "+~-.";

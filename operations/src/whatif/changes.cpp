@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -234,6 +235,7 @@ public:
         }
     }
 
+    [[nodiscard]] std::vector<kube::kept_pod> take_kept() { return std::move(kept_); }
     [[nodiscard]] std::vector<pod_id> evicted() {
         std::ranges::sort(evicted_);
         return std::move(evicted_);
@@ -254,8 +256,16 @@ private:
     expected<void> drain(node_index where) {
         if (auto once = note(where, "--drain"); !once) return once;
         const auto of_nodes = pods_of_nodes();
+        if (!budgets_) budgets_.emplace(*objects_);
         for (const pod_id pod : pods_on(where)) {
-            if (!of_nodes.contains(state_->bound[pod.at()].pod.full_name())) evict(pod);
+            const std::string name = state_->bound[pod.at()].pod.full_name();
+            if (of_nodes.contains(name)) continue;
+            std::string why = budgets_->why_kept(name);
+            if (why.empty()) {
+                evict(pod);
+            } else {
+                kept_.push_back({.name = name, .node = state_->nodes().nodes[where.at()].name, .why = std::move(why)});
+            }
         }
         const auto closed = state_->book->set_schedulable(where, false);
         VGA_ASSERT(closed.has_value(), "the node is there");
@@ -427,13 +437,15 @@ private:
     const named_kinds* kinds_; ///< that nodes may become like
     std::set<std::string> gone_;
     std::vector<pod_id> evicted_;
+    std::optional<kube::disruption_budgets> budgets_; ///< once something is drained
+    std::vector<kube::kept_pod> kept_;
 };
 
 } // namespace
 
 expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted,
                                     const std::vector<kube::manifest>& objects, std::vector<pod_id> evicted,
-                                    const named_kinds& kinds) {
+                                    const named_kinds& kinds, std::vector<kube::kept_pod>* kept) {
     changer changes_cluster{state, objects, std::move(evicted), kinds};
     for (const mode_change& entry : wanted.modes) {
         if (auto done = changes_cluster.set_mode(entry); !done) return unexpected(done.error());
@@ -448,6 +460,7 @@ expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted
         if (auto done = changes_cluster.fail(entry); !done) return unexpected(done.error());
     }
     if (wanted.anew) changes_cluster.place_anew();
+    if (kept != nullptr) *kept = changes_cluster.take_kept();
     return changes_cluster.evicted();
 }
 

@@ -53,6 +53,8 @@ fate_counts count_fates(const answer& answered) {
         if (without_place == pod_fate::waits) {
             result.waiting[static_cast<std::size_t>(entry.waits_for)] += entry.refused;
         }
+        count_of(pod_fate::waits) += entry.asked.held;
+        result.waiting[static_cast<std::size_t>(show::verdict::quota)] += entry.asked.held;
     }
     count_of(pod_fate::stops) += std::ssize(answered.ended);
     return result;

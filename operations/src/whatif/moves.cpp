@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "placement_words.hpp"
 #include "vgpualloc/core/config.hpp"
@@ -64,9 +65,19 @@ std::vector<const kube::snapshot_pod*> pods_of(const kube::snapshot& state, cons
     return pods;
 }
 
-moves_answer begin_answer(const kube::snapshot& state, const moves_question& asked, std::size_t movable,
-                          const idle_figure& idle) {
+/// Pods that exist have passed quotas and limit ranges, and one that moves takes the place of itself; budgets say which
+/// may move.
+void forget_rules_looked_at(kube::snapshot& state) {
+    std::erase_if(state.rule_objects, [](const kube::rule_object& object) {
+        return object.kind == "ResourceQuota" || object.kind == "LimitRange" || object.kind == "PodDisruptionBudget";
+    });
+}
+
+moves_answer begin_answer(kube::snapshot& state, const moves_question& asked, std::size_t movable,
+                          std::vector<kube::kept_pod> kept, const idle_figure& idle) {
+    forget_rules_looked_at(state);
     moves_answer result;
+    result.kept = std::move(kept);
     result.budget = asked.budget;
     result.costs = asked.costs;
     result.movable = static_cast<std::int64_t>(movable);
@@ -100,7 +111,8 @@ std::vector<std::string> not_looked_at(const kube::snapshot& state,
 } // namespace
 
 std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                                            const kube::mobility& rules) {
+                                            const kube::mobility& rules, std::vector<kube::kept_pod>* kept) {
+    const kube::disruption_budgets budgets{objects};
     std::map<std::string, const kube::manifest*> by_name;
     for (const kube::manifest& object : objects) {
         if (object.kind == "Pod") by_name.emplace(kube::namespace_of(object) + "/" + object.name, &object);
@@ -111,6 +123,12 @@ std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const s
         if (!host.ready || host.unschedulable) continue; // what such a node had would be out of service
         const auto object = by_name.find(state.bound[i].pod.full_name());
         if (object == by_name.end() || !kube::may_move(state.bound[i], *object->second, rules)) continue;
+        std::string why = budgets.why_kept(object->first);
+        if (!why.empty()) {
+            const std::string& node = state.nodes().nodes[state.bound[i].node.at()].name;
+            if (kept != nullptr) kept->push_back({.name = object->first, .node = node, .why = std::move(why)});
+            continue;
+        }
         result.push_back({.pod = pod_id{i}, .request = &state.bound[i].pod.request});
     }
     return result;
@@ -124,9 +142,10 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
         served.error().where = pod.place;
         return unexpected(served.error());
     }
-    const auto movable = movable_pods(state, objects, asked.movable);
+    std::vector<kube::kept_pod> kept;
+    const auto movable = movable_pods(state, objects, asked.movable, &kept);
     const idle_figure idle{state, asked.budget.stop};
-    moves_answer result = begin_answer(state, asked, movable.size(), idle);
+    moves_answer result = begin_answer(state, asked, movable.size(), std::move(kept), idle);
     kube::keep_modes(state);
     result.pod = pod.full_name();
     const auto room = plan::find_room(*state.book, pod.request, movable, asked.budget, asked.costs);
@@ -147,9 +166,10 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
 
 moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manifest>& objects, plan::emptied_unit unit,
                            const moves_question& asked) {
-    const auto movable = movable_pods(state, objects, asked.movable);
+    std::vector<kube::kept_pod> kept;
+    const auto movable = movable_pods(state, objects, asked.movable, &kept);
     const idle_figure idle{state, asked.budget.stop};
-    moves_answer result = begin_answer(state, asked, movable.size(), idle);
+    moves_answer result = begin_answer(state, asked, movable.size(), std::move(kept), idle);
     kube::keep_modes(state);
     const auto used_min_by_lp = [&] { return least_units(*state.book, movable, unit, asked.solver); };
     const plan::consolidation emptying =

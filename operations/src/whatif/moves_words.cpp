@@ -78,6 +78,7 @@ document cost_json(const plan::plan_cost& cost) {
 std::string moves_text(const moves_answer& answered) {
     std::string text;
     add_headline(answered, text);
+    if (!answered.kept.empty()) add_line(text, "  cannot be evicted: " + kept_words(answered.kept));
     for (std::size_t i = 0; i < answered.moves.size(); ++i) {
         const told_move& move = answered.moves[i];
         add_line(text, fmt::format("  {}. {}: {}: {}", i + 1, move.pod, move.from.node, share_words(move.from.shares)));
@@ -119,6 +120,7 @@ std::string moves_json(const moves_answer& answered) {
                                      {"idle_before", idle_json(answered.idle_before)},
                                      {"idle_after", idle_json(answered.idle_after)},
                                      {"movable_pods", answered.movable},
+                                     {"not_evictable", kept_json(answered.kept)},
                                      {"steps", answered.steps},
                                      {"warnings", document::list()},
                                      {"timing", document::map({{"plan_s", answered.plan_s}})}});

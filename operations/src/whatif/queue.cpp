@@ -76,6 +76,7 @@ public:
     }
     void add_new(const std::vector<kube::manifest>& added) {
         read_objects(added);
+        kube::quota_book quotas{*objects_, added};
         for (const kube::manifest& object : added) {
             if (stop_.poll()) return;
             if (!object.pod) continue;
@@ -86,11 +87,14 @@ public:
             entry.one_per_node = object.one_per_node;
             entry.created.clear();
             entry.priority = priority_of(object);
+            if (!object.problems.empty()) entry.unreadable = object.problems.front(); // a limit range refuses it
+            if (!entry.pod.failure && object.problems.empty()) admit(object, quotas, entry);
             const auto slash = object.name.find('/'); // a task of a job
             if (slash == std::string::npos || !kube::starts_together(object)) continue;
             entry.gang = kube::namespace_of(object) + "/" + object.name.substr(0, slash);
             if (object.min_available > 0) minimum_[entry.gang] = object.min_available;
         }
+        result_.not_looked_at = quotas.not_looked_at();
     }
 
     [[nodiscard]] pod_queue take() {
@@ -148,6 +152,20 @@ private:
         return pod;
     }
 
+    /// Leaves as many pods of the entry as quotas admit.
+    void admit(const kube::manifest& object, kube::quota_book& quotas, queued_pods& entry) const {
+        const std::int64_t pods = entry.one_per_node ? kube::daemon_pods(*state_, entry.pod) : entry.count;
+        kube::quota_admission admission = quotas.admit(object, pods);
+        if (!admission.short_of) return;
+        entry.held = pods - admission.pods;
+        entry.short_of = std::move(admission.short_of);
+        if (entry.one_per_node) {
+            entry.admitted = admission.pods;
+        } else {
+            entry.count = admission.pods;
+        }
+    }
+
     queued_pods& add(kube::snapshot_pod pod, pod_origin origin) {
         queued_pods entry{.pod = std::move(pod), .origin = origin};
         entry.gang = gang_of(entry.pod);
@@ -162,7 +180,7 @@ private:
 
     void set_minimum(const std::string& gang, placing_unit& unit) {
         std::int64_t pods = 0;
-        for (const std::size_t i : unit.entries) pods += result_.pods[i].count;
+        for (const std::size_t i : unit.entries) pods += result_.pods[i].wanted();
         const auto said = minimum_.find(gang);
         const auto running = running_.find(gang);
         const std::int64_t run = running == running_.end() ? 0 : running->second;
@@ -249,6 +267,7 @@ private:
 
     void place_on_every_node(const queued_pods& entry, entry_outcome& outcome) {
         for (std::size_t n = 0; n < state_->nodes().nodes.size() && !stop_.poll(); ++n) {
+            if (entry.admitted && std::ssize(outcome.placed) >= *entry.admitted) return;
             if (!state_->book->is_present(node_index{n})) continue;
             const auto decision = decider_->ask_node(node_index{n}, entry.pod.request);
             if (decision.answer.code == rejection_code::none) book(entry, decision.where, outcome);

@@ -66,10 +66,11 @@ public:
     /// Books all pods, or one on every node, or fewer if an end is wanted. explain() comes before, and its choice is
     /// the first one's.
     void place_replicas(const pods_wanted& wanted, ledger_pods& pods, replica_answer& answer) {
-        if (wanted.one_per_node) return place_on_every_node(pods, answer);
-        if (wanted.count == 0) return;
+        if (wanted.one_per_node) return place_on_every_node(wanted, pods, answer);
+        const std::int64_t count = wanted.admitted.value_or(wanted.count);
+        if (count == 0) return;
         if (decided_) book(*decided_, pods, answer);
-        while (!answer.placed.empty() && std::cmp_less(answer.placed.size(), wanted.count) && !stop_.poll()) {
+        while (!answer.placed.empty() && std::cmp_less(answer.placed.size(), count) && !stop_.poll()) {
             decided_ = decider_.decide(known_request());
             if (!decided_) break;
             book(*decided_, pods, answer);
@@ -91,8 +92,9 @@ private:
         answer.placed.push_back({.node = where.node.at(), .shares = shares(where, where.node)});
     }
 
-    void place_on_every_node(ledger_pods& pods, replica_answer& answer) {
+    void place_on_every_node(const pods_wanted& wanted, ledger_pods& pods, replica_answer& answer) {
         for (std::size_t n = 0; n < state_->nodes().nodes.size() && !stop_.poll(); ++n) {
+            if (wanted.admitted && std::ssize(answer.placed) >= *wanted.admitted) return;
             const node_decision decision = decider_.ask_node(node_index{n}, pod_->request);
             if (decision.answer.code == rejection_code::none) book(decision.where, pods, answer);
         }
@@ -339,7 +341,10 @@ expected<explanation> explain_first(const snapshot& state, ledger_pods& pods, co
     result.replicas = {.kind = all->kind,
                        .wanted = all->count,
                        .one_per_node = all->one_per_node,
-                       .min_available = all->min_available};
+                       .min_available = all->min_available,
+                       .admitted = all->admitted,
+                       .held = all->held,
+                       .short_of = all->short_of};
     asks.place_replicas(*all, pods, result.replicas);
     return result;
 }

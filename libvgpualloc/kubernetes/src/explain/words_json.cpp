@@ -150,7 +150,7 @@ document choice_json(const explanation& explained) {
     };
     document gates = document::list();
     for (const std::string& gate : explained.pod.gates) gates.push_back(gate);
-    const bool is_gated = !explained.pod.gates.empty();
+    const bool is_gated = !explained.pod.gates.empty() || explained.replicas.is_held_back();
     document object = document::map({{"node", is_gated ? document{} : name(explained.chosen)},
                                      {"reason", reason_word(explained.reason)},
                                      {"nodes_fitting", explained.fitting},
@@ -174,6 +174,8 @@ document replicas_json(const explanation& explained) {
     document object = document::map({{"wanted", answer.one_per_node ? document{} : document{answer.wanted}},
                                      {"one_per_node", answer.one_per_node},
                                      {"min_available", answer.min_available},
+                                     {"held_back", answer.held},
+                                     {"quota", answer.short_of ? document{words_of(*answer.short_of)} : document{}},
                                      {"placed", answer.placed.size()},
                                      {"placements", document::list()},
                                      {"message", answer.next}});

@@ -380,9 +380,19 @@ std::string node_of_replicas(const std::string& name, std::size_t pods,
     return text + "\n";
 }
 
+/// "3 of 5 pods are held back by quota gpus: …".
+std::string held_words(const replica_answer& answer) {
+    if (!answer.short_of) return {};
+    return fmt::format("{} of {} {} held back by quota {}: {}\n", answer.held,
+                       answer.held + answer.admitted.value_or(0), answer.held == 1 ? "pod is" : "pods are",
+                       printable(answer.short_of->quota), printable(words_of(*answer.short_of)));
+}
+
 /// "10 of 10 pods fit", and how many on which node.
 std::string replica_words(const explanation& explained) {
     const replica_answer& answer = explained.replicas;
+    const std::string held = held_words(answer);
+    if (answer.is_held_back()) return held + "of one that is made it would be said:\n";
     if (answer.wanted == 1 && !answer.one_per_node) return {};
     if (answer.wanted == 0 && !answer.one_per_node) return "no pod is wanted (0 replicas); of one it would be said:\n";
     constexpr std::size_t nodes_max = 20; // the rest is in the JSON
@@ -410,7 +420,7 @@ std::string replica_words(const explanation& explained) {
         text += fmt::format("  … and {} more nodes (--json has all)\n", by_node.size() - nodes_max);
     if (!answer.next.empty())
         text += fmt::format("  pod {} does not: {}\n", answer.placed.size() + 1, printable(answer.next));
-    return text + "the first of them:\n";
+    return held + text + "the first of them:\n";
 }
 
 } // namespace

@@ -19,8 +19,6 @@ namespace vgpualloc::kube {
 
 namespace {
 
-constexpr std::int64_t priority_max = 2'147'483'647; // a field of 32 bits
-
 /// A kind that makes pods, where its template is, and the field that says how many.
 struct pod_maker {
     std::string_view kind;
@@ -107,7 +105,11 @@ private:
         } else if (is_queue_kind(result.kind)) {
             read_queue_facts(cursor(object, result), result);
         } else if (result.kind == "PriorityClass") {
-            result.priority = cursor(object, result).at("value").integer(-priority_max, priority_max, 0);
+            read_priority_class(cursor(object, result), result);
+        } else if (result.kind == "PodDisruptionBudget") {
+            read_disruption_budget(cursor(object, result), result);
+        } else if (result.kind == "LimitRange") {
+            read_limit_range(cursor(object, result), result);
         } else if (group_of(result.api_version).starts_with("batch.volcano")) {
             const bool is_cron_job = result.kind == "CronJob";
             if (is_cron_job || result.kind == "Job") {
@@ -174,6 +176,7 @@ private:
         read_controller(metadata, target);
         target.phase = cursor(object, target).at("status").at("phase").text();
         target.pod->initialized = target.phase == "Running";
+        read_readiness(cursor(object, target).at("status"), target);
         read_pod_spec(cursor(object, target).at("spec"), target);
     }
 
@@ -265,13 +268,16 @@ bool manifest::says_the_same_as(const manifest& other) const {
                         object.host, object.rules, object.rules_ignored, object.gates, object.scheduler_name,
                         object.node_name, object.priority, object.priority_class, object.created, object.controller,
                         object.controller_name, object.terminating, object.phase, object.extended_resource,
-                        object.quota_hard, object.quota_used);
+                        object.quota_hard, object.quota_used, object.has_deadline, object.is_unready);
     };
     const auto same_problem = [](const error& one, const error& another) {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);
     };
+    const bool same_policy = policy == other.policy || (policy && other.policy && *policy == *other.policy);
+    const bool same_level =
+        pod_level == other.pod_level || (pod_level && other.pod_level && *pod_level == *other.pod_level);
     const bool same_peers = peers == other.peers || (peers && other.peers && *peers == *other.peers);
-    return same_peers && same_queue_facts(*this, other) && facts(*this) == facts(other) &&
+    return same_policy && same_level && same_peers && same_queue_facts(*this, other) && facts(*this) == facts(other) &&
            std::ranges::equal(problems, other.problems, same_problem);
 }
 
@@ -298,8 +304,9 @@ bool is_unread_member(std::span<const std::string> path, std::string_view key) {
     if (path.size() == 1 && path[0] == "metadata") return key == "managedFields";
     if (path.empty() || path[0] != "status") return false;
     if (path.size() == 1) {
-        return !one_of(key, {"admissionChecks", "allocatable", "allocated", "capacity", "conditions",
-                             "flavorsReservation", "flavorsUsage", "hard", "phase", "state", "used"});
+        return !one_of(key, {"admissionChecks", "allocatable", "allocated", "capacity", "conditions", "currentHealthy",
+                             "desiredHealthy", "disruptionsAllowed", "flavorsReservation", "flavorsUsage", "hard",
+                             "phase", "state", "used"});
     }
     return path.size() == 2 && path[1] == "conditions" && !one_of(key, {"message", "status", "type"});
 }

@@ -128,6 +128,8 @@ void read_template(const object_cursor& from, manifest& target);
 /// specification.
 void read_pod_spec(const object_cursor& spec, manifest& target);
 void read_node_status(const object_cursor& status, manifest& target);
+/// Whether a pod says that it is not ready.
+void read_readiness(const object_cursor& status, manifest& target);
 /// Kind and name of the object that makes a pod, and of which there is one.
 void read_controller(const object_cursor& metadata, manifest& target);
 /// Of what makes pods: who made it, and whether a Job makes none any more, or none now.
@@ -140,6 +142,10 @@ void read_queue_facts(const object_cursor& object, manifest& target);
 [[nodiscard]] bool same_queue_facts(const manifest& left, const manifest& right);
 /// What a quota allows is in its status as it is enforced, and before that in its spec.
 void read_quota(const object_cursor& object, manifest& target);
+void read_disruption_budget(const object_cursor& object, manifest& target);
+void read_limit_range(const object_cursor& object, manifest& target);
+inline constexpr std::int64_t priority_max = 2'147'483'647; // a field of 32 bits
+void read_priority_class(const object_cursor& object, manifest& target);
 
 /// A container with its amounts of extended resources, checked as the API server does (pkg/apis/core/validation):
 /// amounts are of resources that there are, requests are not above limits, and those of extended resources are equal.
@@ -152,6 +158,8 @@ void check_subdomain(const object_cursor& from, const std::string& name);
 
 /// A requirement on a label, without values that could not be read: they are problems.
 [[nodiscard]] label_requirement requirement_from(const object_cursor& from);
+/// A label selector (metav1.LabelSelector).
+[[nodiscard]] label_selector selector_from(const object_cursor& from);
 /// Required pod affinity and anti-affinity, and spread that is not only a wish; names of the wishes.
 void read_peer_terms(const object_cursor& spec, manifest& target);
 /// Node selector, required node affinity and tolerations of a pod's specification, as the API server accepts them, and

@@ -10,8 +10,6 @@
 
 namespace vgpualloc::kube {
 
-namespace {
-
 label_selector selector_from(const object_cursor& from) {
     label_selector result{.is_there = from.present()};
     for (auto& [label, value] : from.at("matchLabels").texts())
@@ -28,6 +26,8 @@ label_selector selector_from(const object_cursor& from) {
     }
     return result;
 }
+
+namespace {
 
 /// Also requires, or forbids, the values that the pod itself has of the keys in a list.
 void add_own_labels(const object_cursor& keys, label_operator op, const kubernetes::text_map& own, label_selector& to) {

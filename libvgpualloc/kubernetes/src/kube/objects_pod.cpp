@@ -3,24 +3,16 @@
 #include <set>
 
 #include "objects_parts.hpp"
+#include "pod_amounts.hpp"
 #include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::kube {
 namespace {
 
-/// What a container or a pod asks of the host. Amounts stay at twice the most that can be had, however many are added.
+/// What a pod or a node has of the host.
 struct host_amount {
     std::int64_t cpu_milli = 0;
     std::int64_t memory_bytes = 0;
-
-    void add(const host_amount& more) {
-        cpu_milli = std::min(cpu_milli + more.cpu_milli, 2 * host_cpu_max.count());
-        memory_bytes = std::min(memory_bytes + more.memory_bytes, 2 * host_memory_max.count());
-    }
-    void raise_to(const host_amount& other) {
-        cpu_milli = std::max(cpu_milli, other.cpu_milli);
-        memory_bytes = std::max(memory_bytes, other.memory_bytes);
-    }
 };
 
 /// The most that a node or pod can have (model/limits.hpp), in milli-CPUs or bytes.
@@ -50,42 +42,45 @@ std::int64_t host_total(const object_cursor& containers, std::int64_t total, qua
     return most_of(unit);
 }
 
-/// CPU and memory that a container asks for; a limit stands in for a request that is not given.
-host_amount host_of(const object_cursor& container) {
-    const auto resources = container.at("resources");
-    const auto host = [&resources](const char* name, quantity_unit unit) {
-        const auto request = resources.at("requests").at(name);
-        return host_quantity(request.present() ? request : resources.at("limits").at(name), unit, rounding::up);
-    };
-    return {.cpu_milli = host("cpu", quantity_unit::thousandth), .memory_bytes = host("memory", quantity_unit::one)};
+/// CPU or memory of a container; a limit stands in for a request that is not given.
+kubernetes::host_resource host_from(const object_cursor& resources, const char* name, quantity_unit unit) {
+    const auto request = resources.at("requests").at(name);
+    const auto limit = resources.at("limits").at(name);
+    kubernetes::host_resource result;
+    if (!request.present()) {
+        if (limit.present()) result.request = result.limit = host_quantity(limit, unit, rounding::up);
+        return result;
+    }
+    result.request = host_quantity(request, unit, rounding::up);
+    if (!limit.present() || limit.value()->is_map() || limit.value()->is_list()) return result;
+    // The request is what is placed by: a limit beyond all hosts is one.
+    const auto amount = kubernetes::parse_quantity(limit.value()->text, unit, rounding::up);
+    if (amount) result.limit = std::min(*amount, most_of(unit));
+    return result;
 }
 
-/// What the containers of a pod need of the host at once. Init containers run one after the other, but those that are
-/// restarted always (sidecars) stay: they run beside the init containers that follow and beside the containers.
-/// Source: k8s.io/component-helpers/resource, AggregateContainerRequests.
-host_amount read_containers(const object_cursor& spec, kubernetes::pod& target) {
-    host_amount running;
-    for (const auto& container : spec.at("containers").items()) {
-        target.containers.push_back(read_container(container, false));
-        running.add(host_of(container));
-    }
-    host_amount sidecars;
-    host_amount most_at_init;
+void read_containers(const object_cursor& spec, kubernetes::pod& target) {
+    const auto read = [](const object_cursor& from, bool at_init) {
+        kubernetes::container result = read_container(from, at_init);
+        const auto resources = from.at("resources");
+        result.cpu = host_from(resources, "cpu", quantity_unit::thousandth);
+        result.memory = host_from(resources, "memory", quantity_unit::one);
+        return result;
+    };
+    for (const auto& container : spec.at("containers").items()) target.containers.push_back(read(container, false));
     for (const auto& container : spec.at("initContainers").items()) {
-        target.init_containers.push_back(read_container(container, true));
-        const host_amount own = host_of(container);
-        if (target.init_containers.back().stays) {
-            running.add(own);
-            sidecars.add(own);
-            most_at_init.raise_to(sidecars);
-        } else {
-            host_amount at_init = sidecars;
-            at_init.add(own);
-            most_at_init.raise_to(at_init);
-        }
+        target.init_containers.push_back(read(container, true));
     }
-    running.raise_to(most_at_init);
-    return running;
+}
+
+/// What the containers of a pod need of the host at once. Amounts stay at twice the most that can be had, however many
+/// are added.
+host_amount host_at_once(const kubernetes::pod& pod) {
+    const auto amount = [&pod](const char* name, std::int64_t most) {
+        return amount_at_once(pod, [name](const auto& of_one) { return request_of(of_one, name); }, 2 * most);
+    };
+    return {.cpu_milli = amount("cpu", host_cpu_max.count()).value_or(0),
+            .memory_bytes = amount("memory", host_memory_max.count()).value_or(0)};
 }
 
 /// What the pod says of itself (spec.resources, Kubernetes 1.34) counts instead of what its containers come to. Without
@@ -105,15 +100,28 @@ std::int64_t pod_level(const object_cursor& resources, const char* name, quantit
     return std::max(amount, total);
 }
 
-void read_pod_level(const object_cursor& resources, host_amount& needs) {
+void read_pod_level(const object_cursor& spec, host_amount& needs, manifest& target) {
+    const auto resources = spec.at("resources");
     for (const char* list : {"requests", "limits"}) {
         for (const auto& [name, entry] : resources.at(list).entries()) {
             if (name == "cpu" || name == "memory" || name.starts_with("hugepages-")) continue;
             entry.fail(error_code::unsupported, name, "cpu, memory or hugepages; other resources are of containers");
         }
     }
-    needs.cpu_milli = pod_level(resources, "cpu", quantity_unit::thousandth, needs.cpu_milli);
-    needs.memory_bytes = pod_level(resources, "memory", quantity_unit::one, needs.memory_bytes);
+    const auto said = [&resources](const char* name, quantity_unit unit, std::int64_t& total) {
+        total = pod_level(resources, name, unit, total);
+        kubernetes::host_resource own = host_from(resources, name, unit);
+        if (own.request >= 0) own.request = total;
+        return own;
+    };
+    const host_amount overhead = host_amounts(spec.at("overhead"), rounding::up);
+    const pod_level_resources own{.cpu = said("cpu", quantity_unit::thousandth, needs.cpu_milli),
+                                  .memory = said("memory", quantity_unit::one, needs.memory_bytes),
+                                  .overhead_cpu_milli = overhead.cpu_milli,
+                                  .overhead_memory_bytes = overhead.memory_bytes};
+    if (own != pod_level_resources{}) target.pod_level = std::make_shared<const pod_level_resources>(own);
+    needs.cpu_milli = with_pod_level(own.cpu, needs.cpu_milli, overhead.cpu_milli);
+    needs.memory_bytes = with_pod_level(own.memory, needs.memory_bytes, overhead.memory_bytes);
 }
 
 /// The pod's claims, of which its containers name some.
@@ -167,16 +175,17 @@ void read_pod_spec(const object_cursor& spec, manifest& target) {
     } else if (containers.items().empty()) {
         containers.fail(error_code::missing, "", "at least one container");
     }
-    host_amount needs = read_containers(spec, *target.pod);
+    read_containers(spec, *target.pod);
+    host_amount needs = host_at_once(*target.pod);
     check_container_names(spec);
     check_ephemeral_containers(spec);
     target.pod->claims = claims_of(spec);
-    read_pod_level(spec.at("resources"), needs);
-    needs.add(host_amounts(spec.at("overhead"), rounding::up));
+    read_pod_level(spec, needs, target);
     target.cpu = milli_cpu{host_total(containers, needs.cpu_milli, quantity_unit::thousandth)};
     target.memory = bytes{host_total(containers, needs.memory_bytes, quantity_unit::one)};
     target.scheduler_name = spec.at("schedulerName").text();
     target.node_name = spec.at("nodeName").text();
+    target.has_deadline = spec.at("activeDeadlineSeconds").present();
     read_priority(spec, target);
     read_host_rules(spec, target);
 }
@@ -218,11 +227,10 @@ void read_maker(const object_cursor& object, manifest& target) {
     }
 }
 
-void read_quota(const object_cursor& object, manifest& target) {
-    target.quota_hard = object.at("spec").at("hard").scalars();
-    const auto status = object.at("status");
-    if (status.at("hard").present()) target.quota_hard = status.at("hard").scalars();
-    target.quota_used = status.at("used").scalars();
+void read_readiness(const object_cursor& status, manifest& target) {
+    for (const object_cursor& condition : status.at("conditions").items()) {
+        if (condition.at("type").text() == "Ready") target.is_unready = condition.at("status").text() != "True";
+    }
 }
 
 } // namespace vgpualloc::kube

@@ -17,18 +17,19 @@ enum class verdict : std::uint8_t {
     all_used,    ///< not enough is free even in total
     host_full,   ///< GPUs would do; CPU, memory or the pod limit will not
     not_allowed, ///< there is room, and other pods keep it away: affinity, anti-affinity, spread
+    quota,       ///< a quota keeps it from being made
     queue,       ///< a queue has not admitted it yet
     gate,        ///< it has a scheduling gate
     gang,        ///< it fits, and not as many of its gang as have to start together
     never,       ///< no pod that ends would help: the pod, labels, the layout or nodes must change
     fits_now,    ///< some node would take it as things are
 };
-inline constexpr std::size_t verdict_count = 9;
+inline constexpr std::size_t verdict_count = 10;
 
 /// "scattered", "all used", …, "fits now".
 [[nodiscard]] constexpr std::string_view to_string(verdict word) noexcept {
     constexpr std::array<std::string_view, verdict_count> words{
-        "scattered", "all used", "host full", "not allowed", "queue", "gate", "gang", "never", "fits now"};
+        "scattered", "all used", "host full", "not allowed", "quota", "queue", "gate", "gang", "never", "fits now"};
     return words[static_cast<std::size_t>(word)];
 }
 

@@ -128,11 +128,13 @@ struct answer {
     cluster_figures after{};
     cluster_view view_before{};
     cluster_view view_after{};
-    std::vector<node_change> nodes{}; ///< those that are added first, those that fail last
-    std::vector<ended_pod> ended{};   ///< those that `show` counts, by name
-    std::vector<pod_answer> pods{};   ///< evicted, waiting and added, each in the order found
+    std::vector<node_change> nodes{};          ///< those that are added first, those that fail last
+    std::vector<ended_pod> ended{};            ///< those that `show` counts, by name
+    std::vector<kube::kept_pod> not_evicted{}; ///< from nodes that are drained
+    std::vector<pod_answer> pods{};            ///< evicted, waiting and added, each in the order found
     std::int64_t placed = 0;
     std::int64_t refused = 0;
+    std::int64_t held_back = 0; ///< pods that quotas keep from being made (queued_pods::held); not in `refused`
     std::optional<kind_answer> kind{};
     bool is_anew = false;                      ///< pods that may move are placed anew
     std::vector<layout_change> layouts{};      ///< of nodes that are cut anew

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "vgpualloc/kube/disruption_budgets.hpp"
 #include "vgpualloc/kube/mobility.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
@@ -36,7 +37,8 @@ struct moves_answer {
     std::string pod{}; ///< that room is made for; empty: devices or nodes are emptied
     vgpualloc::plan::move_budget budget{};
     vgpualloc::plan::move_costs costs{};
-    std::int64_t movable = 0; ///< pods that may move
+    std::int64_t movable = 0;           ///< pods that may move
+    std::vector<kube::kept_pod> kept{}; ///< that could, were it not for a PodDisruptionBudget
     bool found = false;
     std::vector<told_move> moves{};
     std::optional<explaining::named_place> where{}; ///< of the pod, after the moves
@@ -57,9 +59,12 @@ struct moves_answer {
     std::vector<error> warnings{};
 };
 
-/// The pods of the snapshot that may move; requests point into `state`. `objects` are those of the snapshot.
-[[nodiscard]] std::vector<vgpualloc::plan::movable_pod>
-movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const kube::mobility& rules);
+/// The pods of the snapshot that may move and that somebody can evict; requests point into `state`. `objects` are those
+/// of the snapshot. `kept` gets those that a budget keeps.
+[[nodiscard]] std::vector<vgpualloc::plan::movable_pod> movable_pods(const kube::snapshot& state,
+                                                                     const std::vector<kube::manifest>& objects,
+                                                                     const kube::mobility& rules,
+                                                                     std::vector<kube::kept_pod>* kept = nullptr);
 
 /// Plans room for a pod (plan::find_room), and carries the plan out on a trial of the ledger. Errors: what keeps the
 /// pod from being read, or no scheduler of the cluster from serving it.

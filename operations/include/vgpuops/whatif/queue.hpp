@@ -11,6 +11,7 @@
 
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/kube/quotas.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/model/placement.hpp"
 #include "vgpuops/core_names.hpp"
@@ -28,11 +29,16 @@ struct queued_pods {
     pod_origin origin = pod_origin::waits;
     std::string from{}; ///< of an evicted pod: the node that it was on
     std::int64_t count = 1;
-    bool one_per_node = false; ///< instead of `count`: one on every node that takes one
+    bool one_per_node = false;                      ///< instead of `count`: one on every node that takes one
+    std::int64_t held = 0;                          ///< more pods of the entry, which a quota keeps from being made
+    std::optional<kube::quota_shortage> short_of{}; ///< that quota
+    std::optional<std::int64_t> admitted{};         ///< with `one_per_node`: at most so many; none: on all nodes
     std::int64_t priority = 0;
     std::string created{};             ///< empty: after all others
     std::string gang{};                ///< "<namespace>/<group>"; empty: a pod by itself
     std::optional<error> unreadable{}; ///< why no scheduler takes it; it is not tried
+
+    [[nodiscard]] std::int64_t wanted() const noexcept { return count + held; }
 };
 
 /// Pods that start together: those of one gang, else one entry of the list.
@@ -43,12 +49,14 @@ struct placing_unit {
 
 struct pod_queue {
     std::vector<queued_pods> pods{};
-    std::vector<placing_unit> units{}; ///< in the order of placing
+    std::vector<placing_unit> units{};        ///< in the order of placing
+    std::vector<std::string> not_looked_at{}; ///< of quotas (quota_book::not_looked_at)
 };
 
 /// Evicted pods, pods that wait and added pods: higher priority first, then those created earlier, then in that order.
 /// A gang is placed when its first pod's turn has come. Its minimum is that of its PodGroup or Volcano Job, less what
-/// runs of it; without one, all of its pods. `objects` are those of the snapshot and say what it does not know:
+/// runs of it; without one, all of its pods. Quotas admit pods that are added, in their order; those that exist have
+/// been admitted. `objects` are those of the snapshot and say what it does not know:
 /// priorities, times and PodGroups; `node_names` are those of its nodes before any of them was removed. Once an
 /// end is wanted, pods are missing.
 [[nodiscard]] pod_queue make_queue(const kube::snapshot& state, const std::vector<std::string>& node_names,

@@ -99,4 +99,48 @@ TEST(whatif_answer, words_hold_no_control_characters_of_names) {
     EXPECT_EQ(whatif::answer_text(*answered).find('\x1b'), std::string::npos);
 }
 
+TEST(whatif_answer, pods_that_a_quota_holds_back_wait_and_never_start) {
+    const std::string quota =
+        "---\nkind: ResourceQuota\nmetadata: {name: q, namespace: ns}\nspec: {hard: "
+        "{requests.volcano.sh/vgpu-number: '1'}}\nstatus: {used: {requests.volcano.sh/vgpu-number: "
+        "'0'}}\n";
+    whatif::question question;
+    question.wanted.added_pods = objects(pod_object("first", 100) + pod_object("second", 100));
+    const auto answered = asked(question, card_node("a", 1) + quota);
+    ASSERT_TRUE(answered.has_value());
+    EXPECT_EQ(answered->placed, 1);
+    EXPECT_EQ(answered->refused, 0);
+    EXPECT_EQ(answered->held_back, 1);
+    EXPECT_EQ(whatif::count_fates(*answered).waiting[static_cast<std::size_t>(vgpuops::show::verdict::quota)], 1);
+    const std::string text = whatif::answer_text(*answered);
+    EXPECT_NE(text.find("1 pod starts, 0 stop; 1 still waits (1 quota)."), std::string::npos) << text;
+    EXPECT_NE(text.find(". ns/second  quota: requests.volcano.sh/vgpu-number 1 of 1 used, 1 more needed"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("not looked at"), std::string::npos) << text;
+}
+
+TEST(whatif_answer, what_a_budget_keeps_stays_on_a_drained_node) {
+    const std::string budget =
+        "---\nkind: PodDisruptionBudget\nmetadata: {name: keep, namespace: ns}\nspec: {selector: {}, "
+        "maxUnavailable: 0}\n";
+    std::string cluster = three_pods_of_four;
+    for (const char* const name : {"r0", "r1", "r2"}) {
+        const auto begin = cluster.find(std::string{"name: "} + name);
+        cluster.insert(cluster.find("---", begin), "status: {phase: Running}\n");
+    }
+    const auto drained = asked({.wanted = {.drained = {"b"}}}, cluster + budget);
+    ASSERT_TRUE(drained.has_value());
+    ASSERT_EQ(drained->not_evicted.size(), 1U);
+    EXPECT_EQ(drained->not_evicted[0].name, "ns/r2");
+    EXPECT_EQ(drained->not_evicted[0].node, "b");
+    EXPECT_NE(whatif::answer_text(*drained).find("not evicted, so kubectl drain waits for ever: ns/r2 "
+                                                 "(PodDisruptionBudget keep allows no disruption)\n"),
+              std::string::npos);
+    const auto failed = asked({.wanted = {.failed = {{.node = "b"}}}}, cluster + budget);
+    ASSERT_TRUE(failed.has_value());
+    EXPECT_TRUE(failed->not_evicted.empty()) << "a failure asks no budget";
+    EXPECT_EQ(of(*failed, "r2").asked.origin, whatif::pod_origin::evicted);
+}
+
 } // namespace

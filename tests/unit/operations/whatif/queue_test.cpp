@@ -115,4 +115,51 @@ TEST(whatif_queue, roles_of_a_workload_start_together_only_where_its_framework_s
     EXPECT_EQ(placed(card_node("a", 3), training_job(all)).placed, 3);
 }
 
+std::string pods_quota(int most, int used) {
+    return "---\nkind: ResourceQuota\nmetadata: {name: q, namespace: ns}\nspec: {hard: {pods: '" +
+           std::to_string(most) + "'}}\nstatus: {hard: {pods: '" + std::to_string(most) + "'}, used: {pods: '" +
+           std::to_string(used) + "'}}\n";
+}
+
+TEST(whatif_queue, a_quota_admits_what_is_added_in_its_order) {
+    const std::string deployment =
+        "---\nkind: Deployment\napiVersion: apps/v1\nmetadata: {name: d, namespace: ns}\nspec: {replicas: 3, template: "
+        "{spec: {containers: [{name: m, resources: {limits: {volcano.sh/vgpu-number: 1, volcano.sh/vgpu-memory: "
+        "100}}}]}}}\n";
+    const std::string waits = pod_object("waits", 100);
+    const auto queue = queue_of(card_node("a", 2) + pods_quota(3, 1) + waits,
+                                deployment + pod_object("next", 100, {.spec = "priority: 9,"}));
+    ASSERT_EQ(queue.pods.size(), 3U);
+    EXPECT_EQ(queue.pods[0].held, 0) << "what waits has passed its quota";
+    EXPECT_EQ(queue.pods[1].count, 2);
+    EXPECT_EQ(queue.pods[1].held, 1);
+    ASSERT_TRUE(queue.pods[1].short_of);
+    EXPECT_EQ(words_of(*queue.pods[1].short_of), "pods 3 of 3 used, 1 more needed");
+    EXPECT_EQ(queue.pods[2].count, 0) << "the file's order counts, not the priority";
+    EXPECT_EQ(queue.pods[2].held, 1);
+    const auto outcome = placed(card_node("a", 2) + pods_quota(3, 1), deployment);
+    EXPECT_EQ(outcome.placed, 2);
+    EXPECT_EQ(outcome.refused, 0) << "no node refuses what is not made";
+}
+
+TEST(whatif_queue, a_gang_that_a_quota_cuts_does_not_start) {
+    EXPECT_EQ(placed(card_node("a", 3) + pods_quota(3, 0), gang_of_three).placed, 3);
+    EXPECT_EQ(placed(card_node("a", 3) + pods_quota(3, 1), gang_of_three).placed, 0);
+}
+
+TEST(whatif_queue, a_quota_counts_a_daemon_for_every_node_that_its_rules_admit) {
+    const std::string daemon =
+        "---\nkind: DaemonSet\napiVersion: apps/v1\nmetadata: {name: d, namespace: ns}\nspec: {template: {spec: "
+        "{nodeSelector: {kubernetes.io/os: linux}, containers: [{name: m}]}}}\n";
+    std::string linux_nodes = card_node("a", 1) + card_node("b", 1);
+    for (auto at = linux_nodes.find("labels: {"); at != std::string::npos;
+         at = linux_nodes.find("labels: {", at + 20)) {
+        linux_nodes.insert(at + 9, "kubernetes.io/os: linux, ");
+    }
+    const std::string text = linux_nodes + card_node("other", 1) + pods_quota(1, 0);
+    const auto queue = queue_of(text, daemon);
+    EXPECT_EQ(queue.pods[0].held, 1) << "two nodes are linux, and one pod is admitted";
+    EXPECT_EQ(placed(text, daemon).placed, 1);
+}
+
 } // namespace

@@ -21,6 +21,14 @@ struct written_amount {
     friend bool operator==(const written_amount& left, const written_amount& right) { return left.text == right.text; }
 };
 
+/// CPU (mCPU) or memory (bytes) as a container or a pod says it, with the request that the API server makes of a limit.
+struct host_resource {
+    std::int64_t request = -1; ///< below 0: not said
+    std::int64_t limit = -1;
+
+    bool operator==(const host_resource&) const = default;
+};
+
 struct container {
     std::string name;
     amount_map limits;
@@ -29,6 +37,8 @@ struct container {
     std::vector<std::string> claims{};               ///< resources.claims: names in pod::claims
     bool stays = false;                              ///< an init container that runs as long as the pod (a sidecar)
     bool privileged = false;
+    host_resource cpu{};
+    host_resource memory{};
 
     bool operator==(const container&) const = default;
 };

@@ -16,6 +16,7 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/dialect/volcano_config.hpp"
+#include "vgpualloc/kube/quotas.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/model/rejection.hpp"
 #include "vgpualloc/policy/all.hpp"
@@ -134,8 +135,11 @@ struct pods_wanted {
     kube::snapshot_pod pod;
     std::string kind{}; ///< of the object that makes them
     std::int64_t count = 1;
-    bool one_per_node = false;      ///< instead of `count`: one on every node that takes one (a DaemonSet)
-    std::int64_t min_available = 0; ///< of all pods of its Volcano Job; 0: not said
+    bool one_per_node = false;              ///< instead of `count`: one on every node that takes one (a DaemonSet)
+    std::int64_t min_available = 0;         ///< of all pods of its Volcano Job; 0: not said
+    std::optional<std::int64_t> admitted{}; ///< by quotas, at most; none: all
+    std::int64_t held = 0;                  ///< the others
+    std::optional<kube::quota_shortage> short_of{}; ///< the quota that keeps them from being made
 };
 
 /// Where one of several pods would go.
@@ -145,10 +149,15 @@ struct replica {
 };
 /// What becomes of all pods of one template, placed one after the other.
 struct replica_answer {
+    [[nodiscard]] bool is_held_back() const noexcept { return admitted && *admitted == 0; }
+
     std::string kind{};
     std::int64_t wanted = 1;
     bool one_per_node = false;
     std::int64_t min_available = 0;
+    std::optional<std::int64_t> admitted{}; ///< as of pods_wanted
+    std::int64_t held = 0;
+    std::optional<kube::quota_shortage> short_of{};
     std::vector<replica> placed{}; ///< in order
     std::string next{};            ///< why no more fit: "0/5 nodes are available: …"; empty where all do
 };

@@ -13,6 +13,7 @@
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/dialect/kubernetes.hpp"
 #include "vgpualloc/kube/peer_terms.hpp"
+#include "vgpualloc/kube/policies.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 
 namespace vgpualloc::kube {
@@ -42,6 +43,8 @@ struct manifest {
     /// Of a ResourceQuota: what it allows and what of it is used, as written, by resource ("requests.nvidia.com/gpu").
     kubernetes::text_map quota_hard{};
     kubernetes::text_map quota_used{};
+    std::shared_ptr<const cluster_policy> policy{};         ///< null: nothing
+    std::shared_ptr<const pod_level_resources> pod_level{}; ///< of a pod; null: nothing
     milli_cpu cpu; ///< one pod's request, rounded up (init containers as Kubernetes counts them), or what a
     bytes memory;  ///< node has allocatable, rounded down
     std::string scheduler_name;
@@ -59,6 +62,8 @@ struct manifest {
     std::string controller;      ///< of pods and what makes them: kind of the object that made it; empty: nobody said
     std::string controller_name; ///< the name of that object
     bool terminating = false;    ///< it is being deleted
+    bool has_deadline = false;   ///< of a pod: spec.activeDeadlineSeconds
+    bool is_unready = false;     ///< of a pod: its condition Ready says that it is not
     std::string
         phase; ///< of a pod or a PodGroup of Volcano; of a Job "Complete", "Failed" or "Suspended" if it is that
     std::shared_ptr<const queue_facts> queueing{}; ///< of objects of Kueue and Volcano (queues.hpp); null: of others
