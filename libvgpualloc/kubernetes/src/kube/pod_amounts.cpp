@@ -95,7 +95,7 @@ std::optional<std::int64_t> limit_of(const manifest& object, const std::string& 
     return *limit + (*limit > 0 ? overhead : 0); // no limit stays none
 }
 
-std::string written_amount_words(const std::string& resource, std::int64_t amount) {
+std::string amount_words(const std::string& resource, std::int64_t amount) {
     constexpr std::int64_t milli = 1000;
     if (resource == "cpu") {
         return amount % milli == 0 ? std::to_string(amount / milli) : std::to_string(amount) + "m";

@@ -111,8 +111,9 @@ private:
             const std::int64_t taken_amount = taken == used.end() ? 0 : taken->second;
             const std::int64_t missing = taken_amount + asked.at(resource) - most->second;
             if (missing <= 0) continue;
-            return words + ": " + resource + " " + amount_words(resource, taken_amount) + " of " +
-                   amount_words(resource, most->second) + " used, " + amount_words(resource, missing) + " more needed";
+            return words + ": " + resource + " " + queue_amount_words(resource, taken_amount) + " of " +
+                   queue_amount_words(resource, most->second) + " used, " + queue_amount_words(resource, missing) +
+                   " more needed";
         }
         return words + " has not let PodGroup " + group.name + " in";
     }
@@ -151,7 +152,7 @@ expected<std::int64_t> amount_of(const std::string& resource, std::string_view w
     return kubernetes::parse_quantity(written, unit, kubernetes::rounding::up);
 }
 
-std::string amount_words(const std::string& resource, std::int64_t amount) {
+std::string queue_amount_words(const std::string& resource, std::int64_t amount) {
     constexpr std::int64_t thousand = 1000;
     constexpr std::int64_t kibi = 1024;
     constexpr std::int64_t mebi = kibi * kibi;
