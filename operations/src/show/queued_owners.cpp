@@ -84,11 +84,11 @@ std::string shortage_of(const queue_facts& queue, const std::string& resource,
         const flavor_quota& first = flavors.front();
         if (amount > first.most && queue.cohort.empty()) {
             return fmt::format("insufficient quota for {} in flavor {}, request > maximum capacity ({} > {})", resource,
-                               first.flavor, kube::amount_words(resource, amount),
-                               kube::amount_words(resource, first.most));
+                               first.flavor, kube::queue_amount_words(resource, amount),
+                               kube::queue_amount_words(resource, first.most));
         }
         return fmt::format("insufficient unused quota for {} in flavor {}, {} more needed{}", resource, first.flavor,
-                           kube::amount_words(resource, amount - first.left),
+                           kube::queue_amount_words(resource, amount - first.left),
                            queue.cohort.empty() ? ""
                                                 : fmt::format("; what cohort {} lends is not counted", queue.cohort));
     }

@@ -120,10 +120,10 @@ TEST(queues, amounts_of_pods_are_added_as_kubernetes_counts_them) {
     add_pods(pod, 2, sum);
     EXPECT_EQ(sum, (resource_amounts{{"cpu", 3000}, {"memory", 2147483648}, {"pods", 2}, {"x.y/g", 8}}));
     EXPECT_THAT(devices_first(sum), ElementsAre("x.y/g", "cpu", "memory", "pods"));
-    EXPECT_EQ(amount_words("cpu", 12500), "12.5");
-    EXPECT_EQ(amount_words("cpu", 4000), "4");
-    EXPECT_EQ(amount_words("memory", 68719476736), "64 GiB");
-    EXPECT_EQ(amount_words("x.y/g", 8), "8");
+    EXPECT_EQ(queue_amount_words("cpu", 12500), "12.5");
+    EXPECT_EQ(queue_amount_words("cpu", 4000), "4");
+    EXPECT_EQ(queue_amount_words("memory", 68719476736), "64 GiB");
+    EXPECT_EQ(queue_amount_words("x.y/g", 8), "8");
     EXPECT_EQ(amount_of("cpu", "1.5").value(), 1500);
 }
 

@@ -55,7 +55,7 @@ void add_pods(const manifest& object, std::int64_t count, resource_amounts& to);
 /// An amount as Kubernetes writes it, in the units of resource_amounts. Error: that of parse_quantity().
 [[nodiscard]] expected<std::int64_t> amount_of(const std::string& resource, std::string_view written);
 /// The amount as people write it: "8", cpu "12.5", memory "64 GiB".
-[[nodiscard]] std::string amount_words(const std::string& resource, std::int64_t amount);
+[[nodiscard]] std::string queue_amount_words(const std::string& resource, std::int64_t amount);
 /// The resources, devices before CPU, memory and pods.
 [[nodiscard]] std::vector<std::string> devices_first(const resource_amounts& amounts);
 
