@@ -114,7 +114,7 @@ class WhatIf(CliTest):
 
     def test_whatif_and_plan_end_with_what_they_did_not_look_at(self):
         """explain said it, and these did not."""
-        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "gpus", "namespace": "team"}, "spec": {"hard": {"pods": "1"}}}
+        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "gpus", "namespace": "team"}, "spec": {"hard": {"pods": "9"}}}
         other = json.loads(json.dumps(quota).replace("team", "elsewhere"))
         apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
             {"labelSelector": {"matchLabels": {"a": "b"}}, "topologyKey": "zone"}]}}
