@@ -12,6 +12,7 @@
 
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/kube/policies.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 
 namespace vgpualloc::kube {
