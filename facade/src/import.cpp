@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "vgpusim/workload/input_reader.hpp"
+#include "vgputraces/audit_log.hpp"
 #include "vgputraces/kube_metrics.hpp"
+#include "vgputraces/kueue_workloads.hpp"
 #include "vgputraces/sacct.hpp"
 
 namespace vgpufacade {
@@ -41,6 +43,10 @@ expected<accounting> read_records(const import_question& question, vgpusim::inpu
     switch (question.source) {
     case vgputraces::accounting_source::prometheus:
         return read_all<vgputraces::kube_metrics_reader>(question, from);
+    case vgputraces::accounting_source::audit:
+        return read_all<vgputraces::audit_log_reader>(question, from);
+    case vgputraces::accounting_source::kueue:
+        return read_all<vgputraces::kueue_reader>(question, from);
     case vgputraces::accounting_source::sacct:
         break;
     }

@@ -62,9 +62,11 @@ struct record_source {
     bool takes_several;
 };
 
-constexpr std::array<record_source, 2> record_sources{
+constexpr std::array<record_source, 4> record_sources{
     {{"sacct", vgputraces::accounting_source::sacct, "partition, account, user, qos or none", false},
-     {"prometheus", vgputraces::accounting_source::prometheus, "namespace, owner, queue or none", true}}};
+     {"prometheus", vgputraces::accounting_source::prometheus, "namespace, owner, queue or none", true},
+     {"audit", vgputraces::accounting_source::audit, "namespace, owner, queue or none", true},
+     {"kueue", vgputraces::accounting_source::kueue, "namespace, owner, queue or none", true}}};
 
 /// What of its source --queue names.
 queue_source queue_named(const std::string& word, const record_source& source) {
@@ -152,8 +154,8 @@ void add_import(CLI::App& app) {
         ->check(CLI::IsMember{names});
     command
         ->add_option("RECORDS", chosen->question.records,
-                     "What sacct -P printed (one file), or answers of Prometheus to range queries; plain or gzip; - "
-                     "is standard input")
+                     "What sacct -P printed (one file), answers of Prometheus to range queries, audit logs of an API "
+                     "server, or Workloads of Kueue; plain or gzip; - is standard input")
         ->type_name("FILE")
         ->required();
     add_filled(*command, "--out", chosen->folder, "FOLDER",

@@ -36,6 +36,10 @@ source_words words_of(vgputraces::accounting_source source) {
     switch (source) {
     case vgputraces::accounting_source::prometheus:
         return {.name = "prometheus", .job = "pod", .user = "namespace", .left_out = "pod", .row = "series"};
+    case vgputraces::accounting_source::audit:
+        return {.name = "audit", .job = "pod", .user = "namespace", .left_out = "pod", .row = "event"};
+    case vgputraces::accounting_source::kueue:
+        return {.name = "kueue", .job = "Workload", .user = "namespace", .left_out = "Workload", .row = "Workload"};
     case vgputraces::accounting_source::sacct:
         break;
     }

@@ -146,12 +146,8 @@ public:
     }
 
     void add(const accounted_job& job, ticks begin) {
-        ++result_.jobs;
-        result_.jobs_with_gpus += job.gpus > 0 ? 1 : 0;
-        result_.jobs_running += job.is_running ? 1 : 0;
-        users_.insert(job.user);
         const double wait_s = std::max(0.0, seconds_of(job.start - job.arrival));
-        wait_s_ += wait_s;
+        count(job, wait_s);
         result_.gpu_seconds += static_cast<double>(job.gpus) * seconds_of(job.elapsed);
         const auto known = options_->products.find(job.gpu_type);
         const std::string_view profile = profile_in(job.gpu_type);
@@ -195,6 +191,16 @@ public:
     }
 
 private:
+    void count(const accounted_job& job, double wait_s) {
+        const std::string& counted = job.counted_as.empty() ? job.id : job.counted_as;
+        result_.jobs_with_gpus += job.gpus > 0 && with_gpus_.insert(counted).second ? 1 : 0;
+        users_.insert(job.user);
+        if (!jobs_.insert(counted).second) return;
+        ++result_.jobs;
+        result_.jobs_running += job.is_running ? 1 : 0;
+        wait_s_ += wait_s;
+    }
+
     std::size_t class_of(const pod_amounts& amounts) {
         const auto [at, is_new] = numbers_.try_emplace(amounts, result_.classes.size());
         if (!is_new) return at->second;
@@ -232,6 +238,8 @@ private:
     std::map<pod_amounts, std::size_t> numbers_{}; ///< of classes
     std::set<std::string> names_{};
     std::set<std::string> users_{};
+    std::set<std::string> jobs_{};
+    std::set<std::string> with_gpus_{};
     std::vector<std::vector<ticks>> runs_{};                  ///< by class
     std::unordered_map<std::string, std::uint32_t> queues_{}; ///< only looked up, never walked
     std::unordered_map<std::string, std::uint32_t> gangs_{};  ///< likewise

@@ -25,6 +25,7 @@ struct accounted_container {
 struct accounted_job {
     std::string id{};   ///< of one that was requeued "<JobID>.2" for its second start, and so on; "<namespace>/<name>"
     std::string gang{}; ///< what all components of one job share; empty: the job has only one
+    std::string counted_as{}; ///< what several components are counted as; empty: each is a job
     std::int64_t row = 0;
     std::string user{};  ///< or the namespace
     std::string owner{}; ///< an account, or the object that made the pod
@@ -48,7 +49,7 @@ struct accounted_job {
 };
 
 /// Whose records they are.
-enum class accounting_source : std::uint8_t { sacct, prometheus };
+enum class accounting_source : std::uint8_t { sacct, prometheus, audit, kueue };
 
 struct covered_span {
     ticks begin{};
