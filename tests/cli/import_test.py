@@ -1,4 +1,4 @@
-"""vgpusim import: the sums of what Slurm has accounted, and a replay of it."""
+"""vgpusim import: the sums of what other systems have accounted, and replays of it."""
 
 import csv
 import datetime
@@ -147,6 +147,10 @@ class Import(CliTest):
                 (("sacct", "FILE", "--out", out), "no header\n", "jobs.txt:1: JobID: missing"),
                 (("sacct", "FILE"), good, "--out"),
                 (("slurm", "FILE", "--out", out), good, "slurm"),
+                (("sacct", "FILE", "FILE", "--out", out), good, "got 2 files, expected one with import sacct"),
+                (("prometheus", "FILE", "--out", out), good, "jobs.txt:1: got 'JobID"),
+                (("prometheus", "FILE", "--out", out, "--queue", "qos"), good, "got 'qos', expected namespace, owner, queue or none"),
+                (("prometheus", "FILE", "--out", out, "--gpu-type", "a=b"), good, "only sacct names types of GPUs"),
                 (("sacct", "FILE", "--out", out, "--gpu-type", "a100"), good, "expected TYPE=PRODUCT"),
                 (("sacct", "FILE", "--out", out, "--queue", "rack"), good, "rack"),
                 (("sacct", self.root / "missing.txt", "--out", out), good, "missing.txt")):

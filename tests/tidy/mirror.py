@@ -107,6 +107,7 @@ HOLDS = {
     "tests/conformance/cases_test.py": ["vgpuconformance/conformance"],
     "tests/conformance/run_cases_test.py": ["vgpusim/workload/kubernetes_objects"],
     "tests/unit/operations/whatif/answer_test.cpp": ["vgpuops/core_names"],
+    "tests/unit/traces/sacct_test.cpp": ["vgputraces/accounting"],
     "tests/unit/traces/openb_test.cpp": ["vgputraces/core_names"],
     "tests/unit/simulator/engine/simulation_test.cpp": [
         "vgpusim/engine/discipline", "vgpusim/engine/scheduling_context", "vgpusim/workload/workload",

@@ -155,4 +155,8 @@ bool is_printable_text(std::string_view text) noexcept {
     return is_ascii || vgpualloc::first_not_utf8(text) == std::string_view::npos;
 }
 
+bool is_table_text(std::string_view text) noexcept {
+    return is_printable_text(text) && text.find_first_of(",\"") == std::string_view::npos;
+}
+
 } // namespace vgputraces

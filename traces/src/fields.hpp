@@ -45,5 +45,7 @@ using field_value = tl::expected<Value, field_failure>;
 
 /// Whether a text can stand in the lines of output files: UTF-8 without control characters.
 [[nodiscard]] bool is_printable_text(std::string_view text) noexcept;
+/// Whether it can stand in a table without quotes too.
+[[nodiscard]] bool is_table_text(std::string_view text) noexcept;
 
 } // namespace vgputraces

@@ -56,11 +56,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 bool is_unknown(std::string_view time) { return time.empty() || time == "Unknown" || time == "None"; }
 
-/// Whether a text can stand in a table without quotes.
-bool is_table_text(std::string_view text) {
-    return is_printable_text(text) && text.find_first_of(",\"") == std::string_view::npos;
-}
-
 /// "2026-11-01T10:00:00", which nothing but the T makes different from what other traces write.
 field_value<ticks> parse_slurm_time(std::string_view text) {
     std::string with_space{text};
@@ -226,7 +221,7 @@ private:
 
     [[nodiscard]] expected<void> read_names(accounted_job& job) const {
         const std::array<std::pair<sacct_field, std::string*>, 4> names{
-            {{user, &job.user}, {account, &job.account}, {partition, &job.partition}, {qos, &job.qos}}};
+            {{user, &job.user}, {account, &job.owner}, {partition, &job.queue}, {qos, &job.qos}}};
         for (const auto& [which, name] : names) {
             if (!is_table_text(field(which))) {
                 return unexpected(failure(which, error_code::malformed,
@@ -287,7 +282,7 @@ private:
     [[nodiscard]] expected<void> read_amounts(accounted_job& job) const {
         const auto amounts = checked(alloc_tres, parse_allocated(field(alloc_tres)));
         if (!amounts) return unexpected(amounts.error());
-        job.nodes = amounts->nodes;
+        job.pods = amounts->nodes;
         job.gpus = amounts->gpus.value_or(amounts->typed_gpus);
         if (!amounts->has_types) job.gpu_type = amounts->gpu_type;
         job.cpu = amounts->cpu;

@@ -1,11 +1,11 @@
 #include "vgputraces/usage.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <string>
 
 #include "csv_jobs.hpp"
+#include "time_text.hpp"
 
 namespace vgputraces {
 
@@ -16,25 +16,6 @@ constexpr std::int64_t milli_per_gpu = 1000;
 
 field_value<std::int64_t> parse_used(std::string_view text) {
     return parse_decimal(text, milli_per_gpu, used_gpus_max, "GPUs");
-}
-
-/// A number that is not negative, with zeros before it.
-std::string padded(std::int64_t number, std::size_t digits) {
-    std::string text = std::to_string(number);
-    if (text.size() < digits) text.insert(0, digits - text.size(), '0');
-    return text;
-}
-
-/// "2026-11-25T13:00:00".
-std::string second_text(ticks time) {
-    using std::chrono::floor;
-    const std::chrono::sys_seconds second{std::chrono::seconds{time.count() / ticks_per_second.count()}};
-    const std::chrono::sys_days day = std::chrono::floor<std::chrono::days>(second);
-    const std::chrono::year_month_day date{day};
-    const std::chrono::hh_mm_ss clock{second - day};
-    return padded(static_cast<int>(date.year()), 4) + "-" + padded(static_cast<unsigned>(date.month()), 2) + "-" +
-           padded(static_cast<unsigned>(date.day()), 2) + "T" + padded(clock.hours().count(), 2) + ":" +
-           padded(clock.minutes().count(), 2) + ":" + padded(clock.seconds().count(), 2);
 }
 
 } // namespace
@@ -68,7 +49,7 @@ expected<std::vector<usage_point>> read_usage(const vgpuformats::list_content& c
 std::string write_usage(const std::vector<usage_point>& points) {
     std::string text = "time,used\n";
     for (const usage_point& point : points) {
-        text += second_text(point.time) + "," + std::to_string(point.used_milli / milli_per_gpu) + "." +
+        text += iso_text(point.time) + "," + std::to_string(point.used_milli / milli_per_gpu) + "." +
                 padded(point.used_milli % milli_per_gpu, 3) + "\n";
     }
     return text;

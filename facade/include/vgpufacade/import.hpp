@@ -12,12 +12,14 @@ namespace vgpufacade {
 
 /// Names of inputs are those of a source.
 struct import_question {
-    std::string records; ///< the input with what `sacct -P` printed
+    vgputraces::accounting_source source = vgputraces::accounting_source::sacct;
+    std::vector<std::string> records; ///< inputs; of sacct one
     vgputraces::row_options rows{};
     vgpuops::importing::import_options options{};
 };
 
-/// Errors: those of the input and of vgputraces::read_sacct(); stopped.
+/// Errors: those of the inputs and of vgputraces::read_sacct() or the reader of the source; unsupported for several
+/// inputs of a source that takes one; stopped.
 [[nodiscard]] expected<vgpuops::importing::imported_workload>
 import_records(const import_question& question, const vgpuformats::input_source& source, const stop_signal& stop = {});
 

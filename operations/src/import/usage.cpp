@@ -25,24 +25,27 @@ std::int64_t round_up(std::int64_t value, std::int64_t step) {
     return rest == 0 ? value : value + step - rest;
 }
 
-covered_time covered_by(const std::vector<vgputraces::accounted_job>& jobs) {
+vgputraces::covered_span span_of(const std::vector<vgputraces::accounted_job>& jobs) {
+    vgputraces::covered_span span{.begin = jobs.front().end, .end = jobs.front().start};
+    for (const vgputraces::accounted_job& job : jobs) {
+        span.begin = std::min(span.begin, job.end);
+        span.end = std::max(span.end, job.start);
+    }
+    return span;
+}
+
+covered_time days_or_weeks_in(const vgputraces::covered_span& span) {
     constexpr std::int64_t weeks_of_days = 8;
     constexpr std::int64_t first_monday_s = 4 * seconds_per_day; // 1970-01-05
-    ticks begin = jobs.front().end;
-    ticks end = jobs.front().start;
-    for (const vgputraces::accounted_job& job : jobs) {
-        begin = std::min(begin, job.end);
-        end = std::max(end, job.start);
-    }
     covered_time result;
-    const std::int64_t begin_s = round_up(begin.count(), ticks_per_s) / ticks_per_s;
+    const std::int64_t begin_s = round_up(span.begin.count(), ticks_per_s) / ticks_per_s;
     std::int64_t origin_s = 0;
-    if (end - begin > ticks{weeks_of_days * days_per_week * seconds_per_day * ticks_per_s}) {
+    if (span.end - span.begin > ticks{weeks_of_days * days_per_week * seconds_per_day * ticks_per_s}) {
         result.length_s *= days_per_week;
         origin_s = first_monday_s;
     }
     result.first_s = round_up(begin_s - origin_s, result.length_s) + origin_s;
-    result.count = std::max<std::int64_t>(0, (end.count() / ticks_per_s - result.first_s) / result.length_s);
+    result.count = std::max<std::int64_t>(0, (span.end.count() / ticks_per_s - result.first_s) / result.length_s);
     return result;
 }
 
@@ -71,10 +74,11 @@ private:
 
 } // namespace
 
-std::vector<vgputraces::usage_point> usage_of(const std::vector<vgputraces::accounted_job>& jobs) {
+std::vector<vgputraces::usage_point> usage_of(const std::vector<vgputraces::accounted_job>& jobs,
+                                              const std::optional<vgputraces::covered_span>& covered_span) {
     std::vector<vgputraces::usage_point> result;
     if (jobs.empty()) return result;
-    const covered_time covered = covered_by(jobs);
+    const covered_time covered = days_or_weeks_in(covered_span.value_or(span_of(jobs)));
     std::map<std::int64_t, std::int64_t> changes; // of the number of GPUs, by time
     for (const vgputraces::accounted_job& job : jobs) {
         if (job.gpus == 0) continue;

@@ -45,7 +45,7 @@ TEST(sacct, reads_a_job) {
     ASSERT_THAT(accounted->jobs, SizeIs(1));
     const vgputraces::accounted_job& first = accounted->jobs.front();
     EXPECT_EQ(first.id, "12");
-    EXPECT_EQ((std::vector{first.user, first.account, first.partition, first.qos}),
+    EXPECT_EQ((std::vector{first.user, first.owner, first.queue, first.qos}),
               (std::vector<std::string>{"ada", "lab", "gpu", "normal"}));
     EXPECT_EQ(first.start - first.arrival, seconds(55)) << "from when it was eligible";
     EXPECT_EQ(first.elapsed, seconds(3663));
@@ -65,7 +65,7 @@ TEST(sacct, counts_gpus_of_types_once) {
     std::vector<std::pair<std::int64_t, std::string>> gpus;
     for (const auto& entry : accounted->jobs) gpus.emplace_back(entry.gpus, entry.gpu_type);
     EXPECT_THAT(gpus, ElementsAre(std::pair{4, "a100"}, std::pair{3, "v100"}, std::pair{3, ""}, std::pair{0, ""}));
-    EXPECT_EQ(accounted->jobs[0].nodes, 2);
+    EXPECT_EQ(accounted->jobs[0].pods, 2);
 }
 
 TEST(sacct, leaves_out_steps_and_what_never_started) {

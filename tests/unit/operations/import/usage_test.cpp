@@ -41,6 +41,17 @@ TEST(imported_usage, is_the_mean_of_full_days) {
     EXPECT_EQ(points.front().time, ticks{(monday + 36) * ticks_of_hour}) << "the middle of the day";
 }
 
+TEST(imported_usage, is_of_the_time_that_the_source_covers) {
+    const ticks day{24 * ticks_of_hour};
+    const ticks begin{monday * ticks_of_hour};
+    const auto points = importing::usage_of({job(1, -90, 12), job(4, 36, 72)},
+                                            vgputraces::covered_span{.begin = begin, .end = begin + day * 4});
+    ASSERT_EQ(points.size(), 4U);
+    EXPECT_EQ(points[0].used_milli, 500);
+    EXPECT_EQ(points[1].used_milli, 2000);
+    EXPECT_EQ(points[3].used_milli, 0);
+}
+
 TEST(imported_usage, is_exact_where_jobs_begin_and_end_within_a_day) {
     // 3 GPUs for 8 h and 7 GPUs for 90 min: (24 + 10.5) / 24 GPUs.
     EXPECT_THAT(means({job(0, -5, 0), job(3, 1, 9), job(7, 8, 9.5), job(0, 24, 25)}), ElementsAre(1438));
