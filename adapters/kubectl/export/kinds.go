@@ -27,6 +27,9 @@ var kinds = []kind{
 	{group: "scheduling.k8s.io", version: "v1", resource: "priorityclasses"},
 	{group: "scheduling.volcano.sh", version: "v1beta1", resource: "podgroups"},
 	{group: "scheduling.volcano.sh", version: "v1beta1", resource: "queues"},
+	{group: "kueue.x-k8s.io", version: "v1beta1", resource: "workloads"},
+	{group: "kueue.x-k8s.io", version: "v1beta1", resource: "localqueues"},
+	{group: "kueue.x-k8s.io", version: "v1beta1", resource: "clusterqueues"},
 	{group: "resource.k8s.io", version: "v1", resource: "deviceclasses"},
 	{group: "resource.k8s.io", version: "v1", resource: "resourceslices"},
 }
