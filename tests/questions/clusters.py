@@ -316,7 +316,7 @@ def hami(seed=2):
 
 def pod_group(of, namespace, name, members, queue):
     of.others.append({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": name, "namespace": namespace},
-                      "spec": {"minMember": members, "queue": queue}, "status": {"phase": "Pending"}})
+                      "spec": {"minMember": members, "queue": queue}, "status": {"phase": "Inqueue"}})
     return {"annotations": {"scheduling.k8s.io/group-name": name, "scheduling.volcano.sh/queue-name": queue}, "schedulerName": "volcano"}
 
 
