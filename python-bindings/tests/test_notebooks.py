@@ -12,7 +12,7 @@ import vgpualloc as vg
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "notebooks"
 
 #: What is to be seen of each.
-SEEN = {"fgd-table": ("compat:gpuclustering", "130", "image/png"), "mig-or-slices": ("hami_core", "mig 1g.5gb at slot"),
+SEEN = {"fgd-table": ("compat:gpuclustering", "130", "image/png"), "mig-or-slices": ("hami_core", "mode hami_core -> mig"),
         "ten-line-policy": ("py:balanced", "weighted:py:balanced=0.3,fgd=0.7", "image/png"),
         "gymnasium-agents": ("at_random", "greedy", "policy fgd", "image/png"),
         "fit-and-forecast": ("gpus-16", "independent", "what happened", "days drawn again", "+50 %", "image/png")}
