@@ -170,7 +170,9 @@ whatif::changes random_changes(vgpualloc::rng& random, std::uint64_t nodes) {
 TEST(whatif_before_after, counts_marks_and_the_table_agree_on_random_clusters) {
     vgpualloc::rng random{51};
     std::map<pod_fate, std::int64_t> drawn;
-    for (int i = 0; i < clusters_to_draw(200); ++i) {
+    constexpr int clusters = 200;
+    constexpr bool draws_all = clusters_to_draw(clusters) == clusters;
+    for (int i = 0; i < clusters_to_draw(clusters); ++i) {
         const std::string text = random_cluster_with_rules(random, random.below(5));
         std::uint64_t nodes = 0;
         while (text.find("name: n" + std::to_string(nodes)) != std::string::npos) ++nodes;
@@ -184,7 +186,9 @@ TEST(whatif_before_after, counts_marks_and_the_table_agree_on_random_clusters) {
             drawn[fate] += fates.of(fate);
         }
     }
-    for (const auto& [fate, pods] : drawn) EXPECT_GT(pods, 0) << whatif::to_string(fate) << " was never drawn";
+    for (const auto& [fate, pods] : drawn) {
+        EXPECT_TRUE(pods > 0 || !draws_all) << whatif::to_string(fate) << " was never drawn";
+    }
 }
 
 TEST(whatif_before_after, they_agree_on_atlas_and_harbor) {
