@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "unit/operations/clusters.hpp"
@@ -16,18 +15,17 @@ using cluster_test::objects;
 constexpr const char* none_left = "PodDisruptionBudget keep allows no disruption";
 
 std::string budget_object(const std::string& spec, const std::string& status = "", const std::string& name = "keep") {
-    return fmt::format("---\nkind: PodDisruptionBudget\nmetadata: {{name: {}, namespace: ns}}\nspec: {{selector: "
-                       "{{matchLabels: {{app: web}}}}, {}}}\n{}",
-                       name, spec, status.empty() ? "" : "status: {" + status + "}\n");
+    return "---\nkind: PodDisruptionBudget\nmetadata: {name: " + name +
+           ", namespace: ns}\nspec: {selector: {matchLabels: {app: web}}, " + spec + "}\n" +
+           (status.empty() ? std::string{} : "status: {" + status + "}\n");
 }
 
 /// A pod of ReplicaSet r with label app=web.
 std::string web_pod(const std::string& name, const std::string& controller = "ReplicaSet",
                     const std::string& status = "phase: Running") {
-    return fmt::format("---\nkind: Pod\nmetadata: {{name: {}, namespace: ns, labels: {{app: web}}, ownerReferences: "
-                       "[{{kind: {}, name: r, controller: true}}]}}\nspec: {{containers: [{{name: m}}]}}\nstatus: "
-                       "{{{}}}\n",
-                       name, controller, status);
+    return "---\nkind: Pod\nmetadata: {name: " + name +
+           ", namespace: ns, labels: {app: web}, ownerReferences: [{kind: " + controller +
+           ", name: r, controller: true}]}\nspec: {containers: [{name: m}]}\nstatus: {" + status + "}\n";
 }
 
 std::string web_pods(int count, const std::string& controller = "ReplicaSet") {
@@ -67,11 +65,9 @@ TEST(disruption_budgets, shares_are_rounded_up) {
 
 TEST(disruption_budgets, a_controller_says_how_many_pods_there_are_to_be) {
     const auto set = [](int replicas) {
-        return fmt::format(
-            "---\nkind: ReplicaSet\napiVersion: apps/v1\nmetadata: {{name: r, namespace: ns, "
-            "ownerReferences: [{{kind: Deployment, name: d, controller: true}}]}}\nspec: {{replicas: {}, "
-            "template: {{spec: {{containers: [{{name: m}}]}}}}}}\n",
-            replicas);
+        return "---\nkind: ReplicaSet\napiVersion: apps/v1\nmetadata: {name: r, namespace: ns, ownerReferences: "
+               "[{kind: Deployment, name: d, controller: true}]}\nspec: {replicas: " +
+               std::to_string(replicas) + ", template: {spec: {containers: [{name: m}]}}}\n";
     };
     EXPECT_EQ(why_kept(web_pods(3) + set(3) + budget_object("maxUnavailable: 1")), "");
     EXPECT_EQ(why_kept(web_pods(3) + set(4) + budget_object("maxUnavailable: 1")), none_left)

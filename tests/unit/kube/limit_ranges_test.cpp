@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,14 +16,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string limit_range(const std::string& items, const std::string& name = "lr") {
-    return fmt::format("---\nkind: LimitRange\nmetadata: {{name: {}, namespace: ns}}\nspec: {{limits: [{}]}}\n", name,
-                       items);
+    return "---\nkind: LimitRange\nmetadata: {name: " + name + ", namespace: ns}\nspec: {limits: [" + items + "]}\n";
 }
 
 std::string limited_pod(const std::string& resources, const std::string& more = "") {
-    return fmt::format("---\nkind: Pod\nmetadata: {{name: p, namespace: ns}}\nspec: {{{} containers: [{{name: m, "
-                       "resources: {{{}}}}}]}}\n",
-                       more, resources);
+    return "---\nkind: Pod\nmetadata: {name: p, namespace: ns}\nspec: {" + more +
+           " containers: [{name: m, resources: {" + resources + "}}]}\n";
 }
 
 struct limited {

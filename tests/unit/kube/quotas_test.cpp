@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,15 +16,15 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 std::string resource_quota(const std::string& hard, const std::string& used = "", const std::string& spec = "") {
-    return fmt::format("---\nkind: ResourceQuota\nmetadata: {{name: q, namespace: ns}}\nspec: {{{} hard: {{{}}}}}\n{}",
-                       spec, hard, used.empty() ? "" : "status: {hard: {" + hard + "}, used: {" + used + "}}\n");
+    const std::string status = used.empty() ? "" : "status: {hard: {" + hard + "}, used: {" + used + "}}\n";
+    return "---\nkind: ResourceQuota\nmetadata: {name: q, namespace: ns}\nspec: {" + spec + " hard: {" + hard + "}}\n" +
+           status;
 }
 
 /// A pod whose container has these limits.
 std::string quota_pod(const std::string& limits, const std::string& spec = "", const std::string& status = "") {
-    return fmt::format("---\nkind: Pod\nmetadata: {{name: p, namespace: ns}}\nspec: {{{} containers: [{{name: m, "
-                       "resources: {{limits: {{{}}}}}}}]}}\n{}",
-                       spec, limits, status);
+    return "---\nkind: Pod\nmetadata: {name: p, namespace: ns}\nspec: {" + spec +
+           " containers: [{name: m, resources: {limits: {" + limits + "}}}]}\n" + status;
 }
 
 struct quota_outcome {
