@@ -20,10 +20,10 @@ class RecordedRules(CliTest):
                  for path in sorted(DATA.glob("decisions-*.json")) for pod in json.loads(path.read_text())["pods"]]
         self.assertGreater(len(pairs), 300, "the recordings are not there")
         with ThreadPoolExecutor(2) as pool:
-            found = list(pool.map(lambda pair: self.nodes_that_fit(pair[0], pair[1]["pod"]), pairs))
+            fitting = list(pool.map(lambda pair: self.nodes_that_fit(pair[0], pair[1]["pod"]), pairs))
         differing = [f"{cluster.name} {pod['pod']} (rules {', '.join(pod['rules'])}): kube-scheduler takes "
                      f"{sorted(set(pod['feasible']) - set(nodes))}, explain takes {sorted(set(nodes) - set(pod['feasible']))}"
-                     for (cluster, pod), nodes in zip(pairs, found) if nodes != pod["feasible"]]
+                     for (cluster, pod), nodes in zip(pairs, fitting) if nodes != pod["feasible"]]
         self.assertEqual(differing, [], f"{len(differing)} of {len(pairs)} pods differ")
 
     def answer(self, *arguments):

@@ -66,8 +66,8 @@ class Extender:
             protocol_version = "HTTP/1.1"  # kube-scheduler keeps the connection
 
             def do_POST(self):
-                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                about, nodes = asked["Pod"]["metadata"], asked["NodeNames"]
+                question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                about, nodes = question["Pod"]["metadata"], question["NodeNames"]
                 extender.seen.setdefault(f"{about['namespace']}/{about['name']}", sorted(nodes))
                 answer = json.dumps({"NodeNames": [], "FailedNodes": {name: PASSED for name in nodes}}).encode()
                 self.send_response(200)
@@ -173,14 +173,14 @@ def name_of(pod):
 
 def refusals(pods):
     """Of each pod that kube-scheduler has tried, what it says."""
-    told = {}
+    messages = {}
     for pod in pods:
         for condition in pod.get("status", {}).get("conditions", []):
             if condition["type"] == "PodScheduled" and condition["status"] == "False":
                 if condition["reason"] != "Unschedulable":
                     raise SystemExit(f"FAILED: {name_of(pod)}: {condition['reason']}: {condition.get('message')}")
-                told[name_of(pod)] = condition["message"]
-    return told
+                messages[name_of(pod)] = condition["message"]
+    return messages
 
 
 def decide(plane, program, cluster):
@@ -189,11 +189,11 @@ def decide(plane, program, cluster):
     extender = Extender()
     # It is started when all is there, because it reads all before it tries the first pod.
     scheduler = plane.start_scheduler(program, extender)
-    names, told = {name_of(probe.pod) for probe in cluster.probes}, {}
+    names, messages = {name_of(probe.pod) for probe in cluster.probes}, {}
 
     def is_done():
-        told.update(refusals(plane.call("GET", "/api/v1/pods")["items"]))
-        return names <= told.keys()
+        messages.update(refusals(plane.call("GET", "/api/v1/pods")["items"]))
+        return names <= messages.keys()
 
     plane.until("kube-scheduler has tried every pod", is_done, 120)
     plane.end(scheduler)
@@ -203,7 +203,7 @@ def decide(plane, program, cluster):
     decisions = []
     for probe in cluster.probes:
         name = name_of(probe.pod)
-        feasible, message = extender.seen.get(name, []), told[name]
+        feasible, message = extender.seen.get(name, []), messages[name]
         counted = re.match(r"0/(\d+) nodes are available: ", message)
         passed = re.search(rf"(\d+) {re.escape(PASSED)}", message)
         if not counted or int(counted[1]) != len(cluster.nodes) or (int(passed[1]) if passed else 0) != len(feasible):
@@ -231,18 +231,18 @@ def picked(thing, *keys):
 
 def shortened(item):
     """An object of the export with what where a pod may go depends on, and no more."""
-    made = {**picked(item, "apiVersion", "kind"), "metadata": picked(item["metadata"], "name", "namespace", "labels", "deletionTimestamp")}
+    result = {**picked(item, "apiVersion", "kind"), "metadata": picked(item["metadata"], "name", "namespace", "labels", "deletionTimestamp")}
     if item["kind"] == "Node":
-        made["spec"] = item["spec"]
-        made["status"] = {**picked(item["status"], "capacity", "allocatable"),
+        result["spec"] = item["spec"]
+        result["status"] = {**picked(item["status"], "capacity", "allocatable"),
                           "conditions": [picked(condition, "type", "status") for condition in item["status"]["conditions"]]}
     if item["kind"] == "Pod":
-        made["spec"] = picked(item["spec"], "nodeName", "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")
+        result["spec"] = picked(item["spec"], "nodeName", "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")
         for key in ("initContainers", "containers"):
             if key in item["spec"]:
-                made["spec"][key] = [picked(container, "name", "resources", "restartPolicy") for container in item["spec"][key]]
-        made["status"] = picked(item["status"], "phase")
-    return made
+                result["spec"][key] = [picked(container, "name", "resources", "restartPolicy") for container in item["spec"][key]]
+        result["status"] = picked(item["status"], "phase")
+    return result
 
 
 # ---------------------------------------------------------------------------------------------------------- comparison
@@ -270,7 +270,7 @@ def counts_of_message(message):
             if any(word in what for word in words):
                 counts[name] += int(amount)
     # A node may lack several amounts and is told of under each.
-    nodes, passed = (int(found[1]) if found else 0 for found in (re.match(r"0/(\d+)", message), re.search(rf"(\d+) {re.escape(PASSED)}", message)))
+    nodes, passed = (int(match[1]) if match else 0 for match in (re.match(r"0/(\d+)", message), re.search(rf"(\d+) {re.escape(PASSED)}", message)))
     counts["room"] = nodes - passed - sum(amount for name, amount in counts.items() if name != "room")
     return +counts
 
@@ -289,15 +289,15 @@ def differences(vgpusim, cluster, decision):
     label = f"{cluster.stem} {decision['pod']}"
     if error:
         return [f"{label}: vgpusim: {error}"], []
-    theirs, found = set(decision["feasible"]), []
+    theirs, lines = set(decision["feasible"]), []
     for name in sorted(theirs | nodes.keys()):
         if name not in nodes:
-            found.append(f"{label} node {name}: kube-scheduler takes it, vgpusim does not know it")
+            lines.append(f"{label} node {name}: kube-scheduler takes it, vgpusim does not know it")
         elif (name in theirs) != nodes[name]["fits"]:
-            found.append(f"{label} node {name}: kube-scheduler takes it, vgpusim: {', '.join(codes(nodes[name]))}" if name in theirs
+            lines.append(f"{label} node {name}: kube-scheduler takes it, vgpusim: {', '.join(codes(nodes[name]))}" if name in theirs
                          else f"{label} node {name}: kube-scheduler refuses it, vgpusim: fits")
-    if found:
-        return [*found, f"  rules {', '.join(decision['rules'])}; kube-scheduler: {decision['message']}"], []
+    if lines:
+        return [*lines, f"  rules {', '.join(decision['rules'])}; kube-scheduler: {decision['message']}"], []
     expected, ours = counts_of_message(decision["message"]), counts_of_answers(nodes)
     if expected is not None and expected != ours:
         return [], [f"{label}: nodes by reason, kube-scheduler: {dict(expected)}, vgpusim: {dict(ours)}", f"  {decision['message']}"]

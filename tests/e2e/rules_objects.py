@@ -176,11 +176,11 @@ class Generator:
         labels = self.labels()
         if host in rackless and self.chance(0.3):
             labels["app"] = "alone"  # these are in no rack, so for a pod that wants them in its rack nobody is there
-        made = self.pod(name, self.namespace(), labels, self.requests(0.6), limits, **spec)
-        made["status"] = {"phase": self.one(*["Running"] * 12, "Succeeded", "Failed", "Pending")}
-        cluster.running.append(made)
-        if made["status"]["phase"] == "Running" and self.chance(0.12):
-            cluster.leaving.add((made["metadata"]["namespace"], name))
+        pod = self.pod(name, self.namespace(), labels, self.requests(0.6), limits, **spec)
+        pod["status"] = {"phase": self.one(*["Running"] * 12, "Succeeded", "Failed", "Pending")}
+        cluster.running.append(pod)
+        if pod["status"]["phase"] == "Running" and self.chance(0.12):
+            cluster.leaving.add((pod["metadata"]["namespace"], name))
 
     def requests(self, part):
         requests = {}
@@ -223,28 +223,28 @@ class Generator:
             spec["affinity"] = affinity
         if "topology_spread" in drawn:
             spec["topologySpreadConstraints"] = self.spread(labels)
-        made = self.pod(name, self.namespace(), labels, self.requests(0.3), limits, **spec)
+        pod = self.pod(name, self.namespace(), labels, self.requests(0.3), limits, **spec)
         if self.chance(0.12):
-            made["spec"]["initContainers"] = self.init_containers()
-        return Probe(made, sorted(rules))
+            pod["spec"]["initContainers"] = self.init_containers()
+        return Probe(pod, sorted(rules))
 
     def init_containers(self):
-        made = []
+        containers = []
         for index in range(self.one(1, 1, 2)):
             container = {"name": f"init-{index}", "image": "registry.example.com/init",
                          "resources": {"requests": {"cpu": self.one("200m", "2", "7"), "memory": self.one("64Mi", "9Gi")}}}
             if self.chance(0.4):
                 container["restartPolicy"] = "Always"  # a sidecar
-            made.append(container)
-        return made
+            containers.append(container)
+        return containers
 
     # -------------------------------------------------------------------------------------------------- rules of hosts
 
     def tolerations(self):
-        made = []
+        tolerations = []
         for _ in range(self.one(1, 1, 2, 3)):
             if self.chance(0.12):
-                made.append({"operator": "Exists"})
+                tolerations.append({"operator": "Exists"})
                 continue
             toleration = {"key": self.one("dedicated", "gpu", "example.com/maintenance", "node.kubernetes.io/unschedulable",
                                           "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")}
@@ -258,8 +258,8 @@ class Generator:
                 toleration["effect"] = self.one("NoSchedule", "NoSchedule", "NoExecute", "PreferNoSchedule")
             if toleration.get("effect") == "NoExecute" and self.chance(0.3):
                 toleration["tolerationSeconds"] = 60
-            made.append(toleration)
-        return made
+            tolerations.append(toleration)
+        return tolerations
 
     def node_value(self, key):
         return {ZONE: f"z{self.random.randint(0, 3)}", RACK: f"r{self.random.randint(0, 6)}", "spare": "",
@@ -299,12 +299,12 @@ class Generator:
             if self.chance(0.6):
                 return {"matchLabels": {key: labels[key] for key in keys}}
             return {"matchExpressions": [{"key": key, "operator": "In", "values": [labels[key]]} for key in keys]}
-        made = {}
+        selector = {}
         if self.chance(0.5):
-            made["matchLabels"] = {"app": self.one(*APPS)}
-        if not made or self.chance(0.4):
-            made["matchExpressions"] = [self.requirement() for _ in range(self.one(1, 1, 2))]
-        return made
+            selector["matchLabels"] = {"app": self.one(*APPS)}
+        if not selector or self.chance(0.4):
+            selector["matchExpressions"] = [self.requirement() for _ in range(self.one(1, 1, 2))]
+        return selector
 
     def requirement(self):
         operator, key = self.one("In", "In", "NotIn", "Exists", "DoesNotExist"), self.one("app", "tier")
@@ -317,31 +317,31 @@ class Generator:
         """Of pods that wait, kube-scheduler 1.34 takes every namespace where NotIn or DoesNotExist would take one without labels
         (kubernetes/kubernetes#141526). So only pods that run have these."""
         names = sorted(self.some(NAMESPACES, 2))
-        made = [{"key": "owner", "operator": "Exists"}, {"key": "kubernetes.io/metadata.name", "operator": "In", "values": names}]
+        requirements = [{"key": "owner", "operator": "Exists"}, {"key": "kubernetes.io/metadata.name", "operator": "In", "values": names}]
         if not waits:
-            made += [{"key": "owner", "operator": "DoesNotExist"}, {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": names}]
-        return made
+            requirements += [{"key": "owner", "operator": "DoesNotExist"}, {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": names}]
+        return requirements
 
     def term(self, labels, wanted, waits):
         """A term of pod affinity (`wanted`) or anti-affinity, of a pod that waits or runs."""
-        made = {"topologyKey": RACK if labels["app"] == "alone" and self.chance(0.7) else self.one(*TOPOLOGIES)}
+        term = {"topologyKey": RACK if labels["app"] == "alone" and self.chance(0.7) else self.one(*TOPOLOGIES)}
         selector = self.selector(labels, 0.6 if wanted else 0.4)
         if selector is not None:
-            made["labelSelector"] = selector
+            term["labelSelector"] = selector
             # Keys that no selector here names, as the API server refuses a key that stands in both.
             if self.chance(0.15):
-                made["matchLabelKeys"] = ["rev"]
+                term["matchLabelKeys"] = ["rev"]
             if self.chance(0.1):
-                made["mismatchLabelKeys"] = ["owner"]
+                term["mismatchLabelKeys"] = ["owner"]
         if self.chance(0.3):
-            made["namespaces"] = sorted(self.some(NAMESPACES, 2))
+            term["namespaces"] = sorted(self.some(NAMESPACES, 2))
         if self.chance(0.4 if wanted else 0.3):
-            made["namespaceSelector"] = self.one({}, {"matchLabels": {"env": self.one("prod", "dev")}},
+            term["namespaceSelector"] = self.one({}, {"matchLabels": {"env": self.one("prod", "dev")}},
                                                  *({"matchExpressions": [one]} for one in self.namespace_requirements(waits)))
-        return made
+        return term
 
     def spread(self, labels):
-        made = {}
+        constraints = {}
         for _ in range(self.one(1, 1, 2, 2, 3)):
             constraint = {"maxSkew": self.one(1, 1, 2, 2, 3, 4), "topologyKey": self.one(*TOPOLOGIES),
                           "whenUnsatisfiable": self.one("DoNotSchedule", "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")}
@@ -356,5 +356,5 @@ class Generator:
             for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
                 if self.chance(0.35):
                     constraint[policy] = self.one("Honor", "Ignore")
-            made[constraint["topologyKey"], constraint["whenUnsatisfiable"]] = constraint  # each pair is once in a pod
-        return list(made.values())
+            constraints[constraint["topologyKey"], constraint["whenUnsatisfiable"]] = constraint  # each pair is once in a pod
+        return list(constraints.values())

@@ -81,8 +81,7 @@ class Asking:
             return "host full"
         if pod.slice:
             free = sum(node.gpus - node.used() for node in able)
-            asked = self.asked(able, pod)
-            return "scattered" if free >= asked else "all used"
+            return "scattered" if free >= self.asked(able, pod) else "all used"
         key, amount = next(iter(pod.units.items()))
         return "scattered" if sum(node.units[key] for node in able) >= amount else "all used"
 

@@ -22,11 +22,11 @@ def answered(questions, number):
         compared = getattr(questions, f"check_{number}")()
     except Differs as difference:
         return f"DIFFERS: {difference}", False
-    found = sorted(set(questions.aside))
-    if not found:
+    differing = sorted(set(questions.aside))
+    if not differing:
         return f"equal: {compared}", True
-    others = f"; and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"DIFFERS: {found[0]}{others} (the rest equal: {compared})", False
+    others = f"; and {len(differing) - 1} more" if len(differing) > 1 else ""
+    return f"DIFFERS: {differing[0]}{others} (the rest equal: {compared})", False
 
 
 def main(names):

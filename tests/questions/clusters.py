@@ -113,10 +113,10 @@ class Cluster:
             self.left[node]["cards"][card] = [have - take for have, take in zip(left["cards"][card], (shape.memory_mib, shape.cores, 1))]
         if not cards:
             return {}
-        given = "".join(f"GPU-{node}-{card},NVIDIA,{shape.memory_mib},{shape.cores}:" for card in cards)
+        shares = "".join(f"GPU-{node}-{card},NVIDIA,{shape.memory_mib},{shape.cores}:" for card in cards)
         if self.dialect == "hami":
-            return {"hami.io/vgpu-node": node, "hami.io/vgpu-devices-allocated": given + ";", "hami.io/bind-phase": "success"}
-        return {"volcano.sh/vgpu-node": node, "volcano.sh/vgpu-ids-new": given, "volcano.sh/bind-phase": "success"}
+            return {"hami.io/vgpu-node": node, "hami.io/vgpu-devices-allocated": shares + ";", "hami.io/bind-phase": "success"}
+        return {"volcano.sh/vgpu-node": node, "volcano.sh/vgpu-ids-new": shares, "volcano.sh/bind-phase": "success"}
 
     def limits(self, shape):
         amounts = {key: str(value) for key, value in shape.units.items()}
@@ -130,10 +130,10 @@ class Cluster:
         limits = self.limits(shape)
         container = {"name": "main", "image": f"registry.example.com/{namespace}/{app}:1.4",
                      "resources": {"requests": {"cpu": str(shape.cpu), "memory": f"{shape.memory_gib}Gi", **limits}, "limits": limits}}
-        given = self.take(node, shape) if node else {}
+        annotations_of_devices = self.take(node, shape) if node else {}
         self.pods.append({"apiVersion": "v1", "kind": "Pod",
                           "metadata": {"name": name, "namespace": namespace, "creationTimestamp": self.time(), "labels": {"app": app, **(labels or {})},
-                                       "annotations": {**(annotations or {}), **given}, "ownerReferences": [owner] if owner else []},
+                                       "annotations": {**(annotations or {}), **annotations_of_devices}, "ownerReferences": [owner] if owner else []},
                           "spec": {"containers": [container], **({"nodeName": node} if node else {}), **spec},
                           "status": {"phase": "Running" if node else "Pending"}})
 

@@ -52,13 +52,13 @@ class Node:
             return Fraction(sum(math.ceil(1000 * share) for share in shares), 1000)
         compute = memory = whole = Fraction(0)
         for key, had in self.total[4].items():
-            given = had - self.units[key]
+            used = had - self.units[key]
             profile = key.removeprefix("nvidia.com/mig-")
             if profile in SLICES_OF_PROFILE:
-                compute += Fraction(given * SLICES_OF_PROFILE[profile][0], 7)
-                memory += Fraction(given * SLICES_OF_PROFILE[profile][1], 8)
+                compute += Fraction(used * SLICES_OF_PROFILE[profile][0], 7)
+                memory += Fraction(used * SLICES_OF_PROFILE[profile][1], 8)
             else:
-                whole += Fraction(given, self.replicas)
+                whole += Fraction(used, self.replicas)
         return whole + max(compute, memory)
 
     def emptied(self, name=None):
@@ -264,11 +264,11 @@ class World:
 
     def groups(self, node, pod):
         """Why the node does not take the pod, in groups: kind, rules, peers, device, host. Empty: it does."""
-        found = {"kind"} if not self.offers(node, pod) else {"device"} if not self.has_devices_for(node, pod) else set()
-        found |= {"rules"} if self.rule_codes(node, pod) else set()
-        found |= {"peers"} if self.is_kept_apart(node, pod) else set()
-        found |= set() if self.has_host_for(node, pod) else {"host"}
-        return found
+        reasons = {"kind"} if not self.offers(node, pod) else {"device"} if not self.has_devices_for(node, pod) else set()
+        reasons |= {"rules"} if self.rule_codes(node, pod) else set()
+        reasons |= {"peers"} if self.is_kept_apart(node, pod) else set()
+        reasons |= set() if self.has_host_for(node, pod) else {"host"}
+        return reasons
 
     def fits(self, pod):
         return [name for name, node in self.nodes.items() if not self.groups(node, pod)]

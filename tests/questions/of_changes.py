@@ -52,9 +52,9 @@ class Questions(OfNow):
     def check_7(self):
         kind = WHERE[self.name]["kind"]
         answer = self.ask("whatif", self.file, "--find-nodes", kind)
-        found = answer["find_nodes"]
+        needed = answer["find_nodes"]
         world = self.world.copy()
-        for number in range(1, found["nodes"] + 1):
+        for number in range(1, needed["nodes"] + 1):
             world.add(self.world.nodes[kind].emptied(f"{kind}-added-{number}"))
         refused = self.replay(world, answer)
         self.wait_rightly(world, refused, answer)
@@ -63,13 +63,13 @@ class Questions(OfNow):
         alone.add(fresh)
         for pod in refused:
             if not pod.gates and not self.world.is_kept_apart(fresh, pod) and not alone.groups(fresh, pod):
-                raise Differs(f"{pod.full_name} waits with {found['nodes']} nodes more, and an empty one takes it")
+                raise Differs(f"{pod.full_name} waits with {needed['nodes']} nodes more, and an empty one takes it")
         helped = [pod for pod in world.pods.values() if pod.node and self.world.pods[pod.full_name].node is None]
-        if self.can_start(helped, kind, found["nodes"] - 1):
-            if found["is_proved"]:
-                raise Differs(f"{found['nodes']} nodes proved, and {found['nodes'] - 1} are enough")
-            return f"{found['nodes']} nodes are enough; {found['nodes'] - 1} would be too by another order (the answer says heuristic)"
-        return f"{found['nodes']} nodes are enough, {found['nodes'] - 1} are not"
+        if self.can_start(helped, kind, needed["nodes"] - 1):
+            if needed["is_proved"]:
+                raise Differs(f"{needed['nodes']} nodes proved, and {needed['nodes'] - 1} are enough")
+            return f"{needed['nodes']} nodes are enough; {needed['nodes'] - 1} would be too by another order (the answer says heuristic)"
+        return f"{needed['nodes']} nodes are enough, {needed['nodes'] - 1} are not"
 
     def can_start(self, pods, kind, nodes):
         """Can these pods all start with so many nodes more? The largest first, in two orders."""
