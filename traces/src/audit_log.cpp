@@ -157,14 +157,6 @@ struct audit_log_reader::events_read {
     [[nodiscard]] expected<void> add_object(const document& object, const std::string& name) {
         std::optional<error> failure;
         const cursor from{object, name, failure, vgpuformats::place_style::line};
-        if (from.has("items")) {
-            const std::vector<cursor> items = from.at("items").items(0);
-            if (failure) return unexpected(*std::move(failure));
-            for (const cursor& item : items) {
-                if (auto added = add_object(*item.value(), name); !added) return added;
-            }
-            return {};
-        }
         ++result.rows;
         if (from.at("kind").text() != "Event" || !from.at("apiVersion").text().starts_with("audit.k8s.io/")) {
             from.at("apiVersion").fail(error_code::malformed, "audit.k8s.io/v1, of kind Event");
@@ -220,8 +212,9 @@ expected<void> audit_log_reader::add(const vgpuformats::list_content& content, c
         text.remove_prefix(std::min(row.size() + 1, text.size()));
         if (row.find_first_not_of(" \t\r") == std::string_view::npos) continue;
         const auto object = vgpuformats::parse_json(row, name, vgpuformats::repeated_keys::kept, line);
-        auto added =
-            object ? read_->add_object(*object, name) : read_->result.skipped.take(object.error(), read_->options);
+        const auto add_one = [&](const document& event) { return read_->add_object(event, name); };
+        auto added = object ? for_each_object(*object, name, add_one)
+                            : read_->result.skipped.take(object.error(), read_->options);
         if (!added) return added;
     }
     return {};

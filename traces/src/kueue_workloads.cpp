@@ -103,14 +103,6 @@ struct kueue_reader::workloads_read {
     [[nodiscard]] expected<void> add_object(const document& object, const std::string& name) {
         std::optional<error> failure;
         const cursor from{object, name, failure, vgpuformats::place_style::line};
-        if (from.has("items")) {
-            const std::vector<cursor> items = from.at("items").items(0);
-            if (failure) return unexpected(*std::move(failure));
-            for (const cursor& item : items) {
-                if (auto added = add_object(*item.value(), name); !added) return added;
-            }
-            return {};
-        }
         const std::string kind = from.at("kind").filled_text();
         if (!failure && (kind != "Workload" || !from.maybe_text("apiVersion").starts_with("kueue.x-k8s.io/"))) {
             ++other_kinds[kind];
@@ -164,7 +156,8 @@ expected<void> kueue_reader::add(const vgpuformats::list_content& content, const
     if (!objects) return unexpected(objects.error());
     for (const document& object : *objects) {
         if (stop.poll()) return unexpected(vgpualloc::stop_signal::stopped());
-        if (auto added = read_->add_object(object, name); !added) return added;
+        auto added = for_each_object(object, name, [&](const document& item) { return read_->add_object(item, name); });
+        if (!added) return added;
     }
     return {};
 }

@@ -96,4 +96,17 @@ std::string table_text(const cursor& value) {
     return text;
 }
 
+expected<void> for_each_object(const document& object, const std::string& name,
+                               const std::function<expected<void>(const document&)>& read) {
+    std::optional<error> failure;
+    const cursor from{object, name, failure, vgpuformats::place_style::line};
+    if (!from.has("items")) return read(object);
+    const std::vector<cursor> items = from.at("items").items(0);
+    if (failure) return unexpected(*std::move(failure));
+    for (const cursor& item : items) {
+        if (auto done = for_each_object(*item.value(), name, read); !done) return done;
+    }
+    return {};
+}
+
 } // namespace vgputraces

@@ -1,6 +1,7 @@
 // What a pod asks for, read from its spec as the API server has it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,10 @@ void set_containers(accounted_job& job, std::vector<accounted_container> contain
 
 /// The same, and fails if the key is absent.
 [[nodiscard]] ticks required_time(const cursor& map, std::string_view key);
+
+/// Hands over an object, or what a list has of them (also in lists of lists), one by one. The first error ends it.
+[[nodiscard]] expected<void> for_each_object(const document& object, const std::string& name,
+                                             const std::function<expected<void>(const document&)>& read);
 
 /// A text that can stand in tables.
 [[nodiscard]] std::string table_text(const cursor& value);

@@ -13,12 +13,6 @@ namespace vgpuops::show {
 
 namespace {
 
-vgpualloc::owned_policies best_fit() {
-    auto policies = vgpualloc::make_policies("best_fit", "", {});
-    VGA_ASSERT(policies.has_value(), "best_fit needs no parameters");
-    return *std::move(policies);
-}
-
 /// What decides how many pods a node takes, but for its rules: devices in their order, and what is left of the host.
 std::vector<std::int64_t> state_of(const kube::snapshot& state, node_index where) {
     const vgpualloc::node& node = state.nodes().nodes[where.at()];
@@ -64,25 +58,18 @@ vgpualloc::pod_request without_affinity(vgpualloc::pod_request request) {
 
 } // namespace
 
+vgpualloc::owned_policies best_fit() {
+    auto policies = vgpualloc::make_policies("best_fit", "", {});
+    VGA_ASSERT(policies.has_value(), "best_fit needs no parameters");
+    return *std::move(policies);
+}
+
 headroom::headroom(kube::snapshot& state)
     : state_{&state}, policies_{best_fit()}, decider_{*state.book, policies_.pair()} {
     std::map<std::vector<std::int64_t>, std::uint32_t> numbers;
     for (std::size_t n = 0; n < state.nodes().nodes.size(); ++n) {
         const auto next = static_cast<std::uint32_t>(numbers.size());
         alike_.push_back(numbers.try_emplace(state_of(state, node_index{n}), next).first->second);
-    }
-}
-
-std::int64_t headroom::more_on(node_index where, const vgpualloc::pod_request& request,
-                               vgpualloc::request_id interned) {
-    vgpualloc::trial scope{*state_->book};
-    std::int64_t placed = 0;
-    for (;; ++placed) {
-        const auto place = decider_.try_node(where, interned);
-        if (!place) return placed;
-        const pod_id id{state_->bound.size() + static_cast<std::size_t>(placed)};
-        const auto reserved = state_->book->reserve(vgpualloc::booking_for(id, request, *place));
-        VGA_ASSERT(reserved.has_value(), "the ledger accepts what the allocator decides");
     }
 }
 
@@ -103,8 +90,6 @@ std::optional<std::int64_t> headroom::more_singles_on(node_index where, const vg
 }
 
 std::int64_t headroom::more_of(const vgpualloc::pod_request& request, const stop_signal& stop) {
-    const auto interned = decider_.intern(request);
-    VGA_ASSERT(interned.has_value(), "what a dialect reads is within the core's limits");
     stop_signal end = stop;
     std::map<std::uint32_t, std::int64_t> known;
     std::int64_t sum = 0;
@@ -113,7 +98,7 @@ std::int64_t headroom::more_of(const vgpualloc::pod_request& request, const stop
         if (node.devices.empty() || !state_->book->is_present(node_index{n})) continue;
         if (vgpualloc::why_not_host(request.rules, node.host, node.name) != rejection_code::none) continue;
         if (request.names_devices()) { // then devices that are in the same state differ
-            sum += more_on(node_index{n}, request, *interned);
+            sum += placed_on(node_index{n}, request, no_limit).pods;
             continue;
         }
         const auto entry = known.find(alike_[n]);
@@ -123,7 +108,7 @@ std::int64_t headroom::more_of(const vgpualloc::pod_request& request, const stop
         }
         std::optional<std::int64_t> more;
         if (is_for_one_device(request)) more = more_singles_on(node_index{n}, request);
-        if (!more) more = more_on(node_index{n}, request, *interned);
+        if (!more) more = placed_on(node_index{n}, request, no_limit).pods;
         known.emplace(alike_[n], *more);
         sum += *more;
     }

@@ -90,7 +90,6 @@ headroom::placed_pods headroom::placed_on(node_index where, const vgpualloc::pod
 /// By node, what pods find there that have no rules about others.
 std::vector<headroom::placed_pods> headroom::placed_on_nodes(const vgpualloc::pod_request& alone,
                                                              const stop_signal& stop) {
-    constexpr std::int64_t no_limit = std::int64_t{1} << 40U;
     std::vector<placed_pods> result(alike_.size());
     std::map<std::uint32_t, placed_pods> known;
     stop_signal end = stop;

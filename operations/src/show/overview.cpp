@@ -10,13 +10,12 @@
 
 #include "overview_parts.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/compat/all.hpp"
-#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/node_set.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpuformats/some_names.hpp"
+#include "vgpuops/show/headroom.hpp"
 #include "vgpuops/whatif/queue.hpp"
 
 namespace vgpuops::show {
@@ -28,9 +27,8 @@ std::set<std::string> pods_of_short_gangs(kube::snapshot& state, const std::vect
     const auto has_minimum = [](const whatif::placing_unit& unit) { return unit.minimum > 0; };
     const std::vector<whatif::placing_unit> units = std::exchange(queue.units, {});
     if (std::ranges::none_of(units, has_minimum)) return names;
-    const auto policies = vgpualloc::make_policies("best_fit", "", {});
-    VGA_ASSERT(policies.has_value(), "best_fit needs no parameters");
-    vgpualloc::allocator decider{*state.book, policies->pair()};
+    const vgpualloc::owned_policies policies = best_fit();
+    vgpualloc::allocator decider{*state.book, policies.pair()};
     stop_signal end = stop;
     for (const whatif::placing_unit& unit : units) {
         if (!has_minimum(unit) || end.poll()) continue;

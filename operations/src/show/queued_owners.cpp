@@ -70,9 +70,9 @@ std::vector<flavor_quota> flavors_with(const queue_facts& queue, const std::stri
 std::string shortage_of(const queue_facts& queue, const std::string& resource,
                         const std::vector<resource_amounts>& pod_sets) {
     std::vector<flavor_quota> flavors = flavors_with(queue, resource);
-    for (const resource_amounts& asked : pod_sets) {
-        const auto entry = asked.find(resource);
-        if (entry == asked.end()) continue;
+    for (const resource_amounts& requests : pod_sets) {
+        const auto entry = requests.find(resource);
+        if (entry == requests.end()) continue;
         const std::int64_t amount = entry->second;
         if (flavors.empty()) return fmt::format("resource {} unavailable in ClusterQueue", resource);
         const auto open =
@@ -201,14 +201,14 @@ private:
         const std::string& kind = is_owned ? holder.controller : holder.kind;
         const std::string& name = is_owned ? holder.controller_name : holder.name;
         if (have_pods_.contains({kind, ns, name})) return;
-        const auto asked = asked_by_all(*state_, pods);
-        if (!asked) return;
+        const auto milli = asked_by_all(*state_, pods);
+        if (!milli) return;
         to.push_back({.name = ns + "/" + name,
                       .kind = kind,
                       .by_queue = true,
                       .because = std::move(because),
                       .since = holder.created,
-                      .asked = *asked});
+                      .asked = *milli});
     }
 
     const kube::snapshot* state_;

@@ -309,7 +309,7 @@ private:
                           [&](const auto& member) { return member.first != required && member.first != preferred; });
             empty_items(rules, preferred);
             if (kind != "nodeAffinity")
-                change_items(rules, required, [this](document& term) { change_pod_term(term); });
+                change_items(rules, required, value_kind::map, [this](document& term) { change_pod_term(term); });
         }
         if (affinity.find("nodeAffinity") == nullptr || affinity.find("nodeAffinity")->find(required) == nullptr)
             return;
@@ -324,27 +324,15 @@ private:
             if (key != "nodeSelectorTerms") key = name(name_class::word, key);
         }
     }
+    /// Items of that kind; others are of no shape that is read.
     template <class Change>
-    void change_items(document& holder, std::string_view member, Change change_item) {
+    void change_items(document& holder, std::string_view member, value_kind kind, Change change_item) {
         if (holder.find(member) == nullptr) return;
         document& list = holder[member];
         if (!list.is_list()) return hide(list);
         for (document& item : list.items) {
-            if (item.is_map())
+            if (item.kind == kind)
                 change_item(item);
-            else
-                hide(item);
-        }
-    }
-    /// Items of a list that are texts.
-    template <class NewText>
-    void change_texts(document& holder, std::string_view member, NewText new_text) {
-        if (holder.find(member) == nullptr) return;
-        document& list = holder[member];
-        if (!list.is_list()) return hide(list);
-        for (document& item : list.items) {
-            if (item.is_text())
-                item.text = new_text(item.text);
             else
                 hide(item);
         }
@@ -357,7 +345,8 @@ private:
             return field.first != "matchLabels" && field.first != "matchExpressions";
         });
         change_labels(selector, "matchLabels");
-        change_items(selector, "matchExpressions", [this](document& entry) { change_requirement(entry, false); });
+        change_items(selector, "matchExpressions", value_kind::map,
+                     [this](document& entry) { change_requirement(entry, false); });
     }
     /// What terms of affinity and of spread have in common: domains, and the pods that are looked at.
     void change_domains(document& term) {
@@ -370,17 +359,18 @@ private:
         }
         change_selector(term, "labelSelector");
         for (const char* const list : {"matchLabelKeys", "mismatchLabelKeys"}) {
-            change_texts(term, list, [this](const std::string& key) { return label_key(key); });
+            change_items(term, list, value_kind::text, [this](document& key) { key.text = label_key(key.text); });
         }
     }
     void change_pod_term(document& term) {
         change_domains(term);
         change_selector(term, "namespaceSelector");
-        change_texts(term, "namespaces",
-                     [this](const std::string& ns) { return ns == "default" ? ns : name(name_class::ns, ns); });
+        change_items(term, "namespaces", value_kind::text, [this](document& ns) {
+            if (ns.text != "default") ns.text = name(name_class::ns, ns.text);
+        });
     }
     void change_spread(document& spec) {
-        change_items(spec, "topologySpreadConstraints", [this](document& term) {
+        change_items(spec, "topologySpreadConstraints", value_kind::map, [this](document& term) {
             change_domains(term);
             keep_words(term, "whenUnsatisfiable", {"DoNotSchedule", "ScheduleAnyway"});
             for (const char* const policy : {"nodeAffinityPolicy", "nodeTaintsPolicy"}) {

@@ -445,7 +445,7 @@ private:
 
 expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted,
                                     const std::vector<kube::manifest>& objects, std::vector<pod_id> evicted,
-                                    const named_kinds& kinds, std::vector<kube::kept_pod>* kept) {
+                                    const named_kinds& kinds, std::vector<kube::kept_pod>* not_evicted) {
     changer changes_cluster{state, objects, std::move(evicted), kinds};
     for (const mode_change& entry : wanted.modes) {
         if (auto done = changes_cluster.set_mode(entry); !done) return unexpected(done.error());
@@ -460,7 +460,7 @@ expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted
         if (auto done = changes_cluster.fail(entry); !done) return unexpected(done.error());
     }
     if (wanted.anew) changes_cluster.place_anew();
-    if (kept != nullptr) *kept = changes_cluster.take_kept();
+    if (not_evicted != nullptr) *not_evicted = changes_cluster.take_kept();
     return changes_cluster.evicted();
 }
 

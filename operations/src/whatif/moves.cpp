@@ -74,10 +74,10 @@ void forget_rules_looked_at(kube::snapshot& state) {
 }
 
 moves_answer begin_answer(kube::snapshot& state, const moves_question& asked, std::size_t movable,
-                          std::vector<kube::kept_pod> kept, const idle_figure& idle) {
+                          std::vector<kube::kept_pod> not_evictable, const idle_figure& idle) {
     forget_rules_looked_at(state);
     moves_answer result;
-    result.kept = std::move(kept);
+    result.kept = std::move(not_evictable);
     result.budget = asked.budget;
     result.costs = asked.costs;
     result.movable = static_cast<std::int64_t>(movable);
@@ -111,7 +111,7 @@ std::vector<std::string> not_looked_at(const kube::snapshot& state,
 } // namespace
 
 std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                                            const kube::mobility& rules, std::vector<kube::kept_pod>* kept) {
+                                            const kube::mobility& rules, std::vector<kube::kept_pod>* not_evictable) {
     const kube::disruption_budgets budgets{objects};
     std::map<std::string, const kube::manifest*> by_name;
     for (const kube::manifest& object : objects) {
@@ -126,7 +126,8 @@ std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const s
         std::string why = budgets.why_kept(object->first);
         if (!why.empty()) {
             const std::string& node = state.nodes().nodes[state.bound[i].node.at()].name;
-            if (kept != nullptr) kept->push_back({.name = object->first, .node = node, .why = std::move(why)});
+            if (not_evictable != nullptr)
+                not_evictable->push_back({.name = object->first, .node = node, .why = std::move(why)});
             continue;
         }
         result.push_back({.pod = pod_id{i}, .request = &state.bound[i].pod.request});
@@ -142,10 +143,10 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
         served.error().where = pod.place;
         return unexpected(served.error());
     }
-    std::vector<kube::kept_pod> kept;
-    const auto movable = movable_pods(state, objects, asked.movable, &kept);
+    std::vector<kube::kept_pod> not_evictable;
+    const auto movable = movable_pods(state, objects, asked.movable, &not_evictable);
     const idle_figure idle{state, asked.budget.stop};
-    moves_answer result = begin_answer(state, asked, movable.size(), std::move(kept), idle);
+    moves_answer result = begin_answer(state, asked, movable.size(), std::move(not_evictable), idle);
     kube::keep_modes(state);
     result.pod = pod.full_name();
     const auto room = plan::find_room(*state.book, pod.request, movable, asked.budget, asked.costs);
@@ -166,10 +167,10 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
 
 moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manifest>& objects, plan::emptied_unit unit,
                            const moves_question& asked) {
-    std::vector<kube::kept_pod> kept;
-    const auto movable = movable_pods(state, objects, asked.movable, &kept);
+    std::vector<kube::kept_pod> not_evictable;
+    const auto movable = movable_pods(state, objects, asked.movable, &not_evictable);
     const idle_figure idle{state, asked.budget.stop};
-    moves_answer result = begin_answer(state, asked, movable.size(), std::move(kept), idle);
+    moves_answer result = begin_answer(state, asked, movable.size(), std::move(not_evictable), idle);
     kube::keep_modes(state);
     const auto used_min_by_lp = [&] { return least_units(*state.book, movable, unit, asked.solver); };
     const plan::consolidation emptying =

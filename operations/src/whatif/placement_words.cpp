@@ -23,9 +23,9 @@ std::string share_words(const std::vector<explaining::explained_share>& shares) 
     return text.empty() ? "no device" : text;
 }
 
-std::string kept_words(const std::vector<kube::kept_pod>& kept) {
+std::string kept_words(const std::vector<kube::kept_pod>& pods) {
     std::map<std::string, std::vector<std::string>> names; // by reason
-    for (const kube::kept_pod& pod : kept) names[pod.why].push_back(pod.name);
+    for (const kube::kept_pod& pod : pods) names[pod.why].push_back(pod.name);
     std::string text;
     for (const auto& [why, of_reason] : names) {
         text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", vgpuformats::some_of(of_reason), why);
@@ -33,9 +33,9 @@ std::string kept_words(const std::vector<kube::kept_pod>& kept) {
     return text;
 }
 
-document kept_json(const std::vector<kube::kept_pod>& kept) {
+document kept_json(const std::vector<kube::kept_pod>& pods) {
     document list = document::list();
-    for (const kube::kept_pod& pod : kept) {
+    for (const kube::kept_pod& pod : pods) {
         list.push_back(document::map({{"pod", pod.name}, {"node", pod.node}, {"why", pod.why}}));
     }
     return list;

@@ -12,47 +12,14 @@
 #include <fmt/format.h>
 
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/compat/all.hpp"
-#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/dialect/quantity.hpp"
+#include "vgpualloc/kube/queues.hpp"
 #include "vgpualloc/model/host_rules.hpp"
+#include "vgpuops/show/headroom.hpp"
 
 namespace vgpuops::why {
 
 namespace {
-
-using amounts = std::map<std::string, std::int64_t>; ///< of extended resources
-using vgpualloc::kubernetes::container;
-
-void add_requests(const container& from, amounts& to) {
-    for (const auto& [resource, amount] : from.requests) to[resource] += amount;
-    for (const auto& [resource, amount] : from.limits) {
-        if (!from.requests.contains(resource)) to[resource] += amount;
-    }
-}
-
-/// What a pod asks for as the scheduler counts it: containers together, or the init container that needs more, with the
-/// sidecars that were started before.
-amounts requests_of(const vgpualloc::kubernetes::pod& object) {
-    amounts sum;
-    amounts most;
-    for (const container& at_init : object.init_containers) {
-        amounts now = sum;
-        add_requests(at_init, now);
-        for (const auto& [resource, amount] : now) most[resource] = std::max(most[resource], amount);
-        if (at_init.stays) sum = std::move(now);
-    }
-    for (const container& beside : object.containers) add_requests(beside, sum);
-    for (const auto& [resource, amount] : most) sum[resource] = std::max(sum[resource], amount);
-    std::erase_if(sum, [](const auto& entry) { return entry.second == 0; });
-    return sum;
-}
-
-vgpualloc::owned_policies any_policies() {
-    auto policies = vgpualloc::make_policies("best_fit", "", {});
-    VGA_ASSERT(policies.has_value(), "best_fit needs no parameters");
-    return *std::move(policies);
-}
 
 /// Names of nodes that an affinity restricts itself to; empty: it restricts itself to none.
 std::set<std::string> names_wanted(const vgpualloc::host_rules& rules) {
@@ -70,14 +37,15 @@ std::set<std::string> names_wanted(const vgpualloc::host_rules& rules) {
 class asker {
 public:
     asker(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const kube::snapshot_pod& pod)
-        : state_{&state}, pod_{&pod}, policies_{any_policies()}, decider_{*state.book, policies_.pair()},
-          wanted_{requests_of(pod.object)}, names_{names_wanted(pod.request.rules)}, used_(state.nodes().nodes.size()) {
+        : state_{&state}, pod_{&pod}, policies_{show::best_fit()}, decider_{*state.book, policies_.pair()},
+          wanted_{kube::extended_requests(pod.object)}, names_{names_wanted(pod.request.rules)},
+          used_(state.nodes().nodes.size()) {
         for (const kube::manifest& object : objects) {
             if (object.node) allocatable_.emplace(object.name, &object.node->allocatable);
         }
         if (wanted_.empty()) return;
         for (const kube::bound_pod& bound : state.bound) {
-            for (const auto& [resource, amount] : requests_of(bound.pod.object)) {
+            for (const auto& [resource, amount] : kube::extended_requests(bound.pod.object)) {
                 if (wanted_.contains(resource)) used_[bound.node.at()][resource] += amount;
             }
         }
@@ -170,10 +138,10 @@ private:
     const kube::snapshot_pod* pod_;
     vgpualloc::owned_policies policies_;
     vgpualloc::allocator decider_;
-    amounts wanted_;
+    kube::resource_amounts wanted_;
     std::set<std::string> names_;
     std::map<std::string, const vgpualloc::kubernetes::text_map*> allocatable_; ///< by name of the node
-    std::vector<amounts> used_;                                                 ///< by node
+    std::vector<kube::resource_amounts> used_;                                  ///< by node
 };
 
 /// Whether kube-scheduler alone decides about the pod.

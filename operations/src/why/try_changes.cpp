@@ -10,11 +10,10 @@
 #include <fmt/format.h>
 
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/compat/all.hpp"
-#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpuformats/some_names.hpp"
+#include "vgpuops/show/headroom.hpp"
 #include "vgpuops/show/names.hpp"
 #include "vgpuops/whatif/answer.hpp"
 #include "vgpuops/whatif/changes.hpp"
@@ -30,12 +29,6 @@ using vgpualloc::trial;
 constexpr std::size_t alike_max = 3;     // changes of one sort that are listed
 constexpr std::size_t questions_max = 6; // to `whatif`, each of which reads the cluster anew
 constexpr std::size_t names_shown = 3;
-
-vgpualloc::owned_policies best_fit_policies() {
-    auto policies = vgpualloc::make_policies("best_fit", "", {});
-    VGA_ASSERT(policies.has_value(), "best_fit needs no parameters");
-    return *std::move(policies);
-}
 
 /// "a100-1 or a100-2 takes it now".
 std::string takers_words(const std::vector<std::string>& names) {
@@ -65,7 +58,7 @@ public:
                   const vgpualloc::dialect_set& dialects, const kube::snapshot_pod& pod,
                   const std::vector<node_reasons>& nodes, const stop_signal& stop)
         : state_{&state}, objects_{&objects}, dialects_{&dialects}, pod_{&pod}, nodes_{&nodes}, stop_{stop},
-          policies_{best_fit_policies()}, decider_{*state.book, policies_.pair()} {}
+          policies_{show::best_fit()}, decider_{*state.book, policies_.pair()} {}
 
     [[nodiscard]] std::vector<tried_change> run(verdict why) {
         if (why == verdict::gate || why == verdict::queue) {

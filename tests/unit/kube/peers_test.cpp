@@ -41,9 +41,10 @@ std::vector<std::string> kept_away(const manifest& with_rule, const std::vector<
     sets.add_rules_of(with_rule);
     std::vector<std::string> names;
     for (const manifest& other : others) {
-        const shared_peers peers = sets.peers_of(
+        const auto peers = sets.peers_of(
             {.ns = other.ns, .labels = other.pod->labels, .terminating = other.terminating}, other.peers.get());
-        if (!peers.empty() && peers->is_in(0)) names.push_back(other.name);
+        EXPECT_TRUE(peers.has_value());
+        if (peers && !peers->empty() && (*peers)->is_in(0)) names.push_back(other.name);
     }
     return names;
 }

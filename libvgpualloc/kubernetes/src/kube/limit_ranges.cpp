@@ -126,14 +126,14 @@ std::string why_contradictory(const kubernetes::pod& pod) {
     for (const auto* const list : {&pod.containers, &pod.init_containers}) {
         for (const kubernetes::container& container : *list) {
             for (const char* const resource : {"cpu", "memory"}) {
-                const auto [asked, limit] = amounts_of(container, resource);
-                if (!asked || !limit || *asked <= *limit) continue;
-                return "container " + container.name + " asks for " + amount_words(resource, *asked) + " of " +
+                const auto [request, limit] = amounts_of(container, resource);
+                if (!request || !limit || *request <= *limit) continue;
+                return "container " + container.name + " asks for " + amount_words(resource, *request) + " of " +
                        resource + ", above its limit by default, " + amount_words(resource, *limit);
             }
             for (const auto& [resource, limit] : container.limits) {
-                const auto asked = request_of(container, resource);
-                if (asked && *asked == limit) continue;
+                const auto request = request_of(container, resource);
+                if (request && *request == limit) continue;
                 return "container " + container.name + " has another request than limit of " + resource + " by default";
             }
         }

@@ -77,15 +77,17 @@ spread_term spread_from(const object_cursor& from, const kubernetes::text_map& o
 void read_peer_terms(const object_cursor& spec, manifest& target) {
     constexpr std::string_view required = "requiredDuringSchedulingIgnoredDuringExecution";
     constexpr std::string_view preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+    const auto affinity = spec.at("affinity");
+    const auto spreads = spec.at("topologySpreadConstraints");
+    if (!affinity.present() && !spreads.present()) return; // as of most pods, of which there are many
     const auto& own = target.pod->labels;
     peer_terms terms;
-    const auto affinity = spec.at("affinity");
     const auto near = affinity.at("podAffinity");
     for (const auto& term : near.at(required).items()) terms.together.push_back(affinity_from(term, own));
     const auto apart = affinity.at("podAntiAffinity");
     for (const auto& term : apart.at(required).items()) terms.apart.push_back(affinity_from(term, own));
     bool has_wish = false;
-    for (const object_cursor& entry : spec.at("topologySpreadConstraints").items()) {
+    for (const object_cursor& entry : spreads.items()) {
         const auto action = entry.at("whenUnsatisfiable");
         const std::string written = action.text();
         if (written == "DoNotSchedule") {

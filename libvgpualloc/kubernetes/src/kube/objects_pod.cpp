@@ -108,15 +108,15 @@ void read_pod_level(const object_cursor& spec, host_amount& needs, manifest& tar
             entry.fail(error_code::unsupported, name, "cpu, memory or hugepages; other resources are of containers");
         }
     }
-    const auto said = [&resources](const char* name, quantity_unit unit, std::int64_t& total) {
+    const auto own_amounts = [&resources](const char* name, quantity_unit unit, std::int64_t& total) {
         total = pod_level(resources, name, unit, total);
         kubernetes::host_resource own = host_from(resources, name, unit);
         if (own.request >= 0) own.request = total;
         return own;
     };
     const host_amount overhead = host_amounts(spec.at("overhead"), rounding::up);
-    const pod_level_resources own{.cpu = said("cpu", quantity_unit::thousandth, needs.cpu_milli),
-                                  .memory = said("memory", quantity_unit::one, needs.memory_bytes),
+    const pod_level_resources own{.cpu = own_amounts("cpu", quantity_unit::thousandth, needs.cpu_milli),
+                                  .memory = own_amounts("memory", quantity_unit::one, needs.memory_bytes),
                                   .overhead_cpu_milli = overhead.cpu_milli,
                                   .overhead_memory_bytes = overhead.memory_bytes};
     if (own != pod_level_resources{}) target.pod_level = std::make_shared<const pod_level_resources>(own);

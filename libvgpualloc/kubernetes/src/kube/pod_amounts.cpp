@@ -19,7 +19,7 @@ const kubernetes::host_resource* host_of(const kubernetes::container& container,
     return resource == "memory" ? &container.memory : nullptr;
 }
 
-std::optional<std::int64_t> said(std::int64_t amount) {
+std::optional<std::int64_t> unless_absent(std::int64_t amount) {
     return amount < 0 ? std::nullopt : std::optional<std::int64_t>{amount};
 }
 
@@ -68,12 +68,12 @@ std::int64_t with_pod_level(const kubernetes::host_resource& own, std::int64_t o
 
 std::optional<std::int64_t> request_of(const kubernetes::container& container, const std::string& resource) {
     const auto* const host = host_of(container, resource);
-    return host != nullptr ? said(host->request) : entry_of(container.requests, resource);
+    return host != nullptr ? unless_absent(host->request) : entry_of(container.requests, resource);
 }
 
 std::optional<std::int64_t> limit_of(const kubernetes::container& container, const std::string& resource) {
     const auto* const host = host_of(container, resource);
-    return host != nullptr ? said(host->limit) : entry_of(container.limits, resource);
+    return host != nullptr ? unless_absent(host->limit) : entry_of(container.limits, resource);
 }
 
 std::optional<std::int64_t> request_of(const manifest& object, const std::string& resource) {
@@ -86,7 +86,7 @@ std::optional<std::int64_t> request_of(const manifest& object, const std::string
 
 std::optional<std::int64_t> limit_of(const manifest& object, const std::string& resource) {
     const auto [own, overhead] = own_of(object, resource);
-    auto limit = said(own.limit);
+    auto limit = unless_absent(own.limit);
     if (!limit) {
         limit = amount_at_once(
             *object.pod, [&](const auto& container) { return limit_of(container, resource); }, pods_amount_max);

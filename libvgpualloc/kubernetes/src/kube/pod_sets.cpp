@@ -21,9 +21,9 @@ bool have(const kubernetes::text_map& labels, const std::vector<label_requiremen
 
 void pod_sets::add_namespaces(std::span<const manifest> objects) {
     const auto add = [&](const std::string& name) -> kubernetes::text_map& {
-        kubernetes::text_map& labels = namespaces_[name];
-        labels[namespace_label] = name;
-        return labels;
+        const auto [entry, is_new] = namespaces_.try_emplace(name);
+        if (is_new) entry->second[namespace_label] = name;
+        return entry->second;
     };
     for (const manifest& object : objects) {
         if (object.kind == "Namespace") {
@@ -116,12 +116,6 @@ bool pod_sets::add_rules_of(const manifest& pod) {
     return has_new;
 }
 
-bool pod_sets::knows_rules_of(const manifest& pod) const {
-    if (!pod.peers) return true;
-    return std::ranges::all_of(rules_of(namespace_of(pod), *pod.peers),
-                               [&](const auto& entry) { return numbers_.contains(entry.second); });
-}
-
 bool pod_sets::meets(const pod_traits& pod, const definition& wanted) {
     if (pod.terminating && !wanted.with_terminating) return false;
     return std::ranges::all_of(wanted.conditions, [&](const condition& part) {
@@ -148,11 +142,13 @@ shared_peers pod_sets::peers_of(const pod_traits& pod, std::vector<peer_rule> ru
     return shared_peers{std::move(result)};
 }
 
-shared_peers pod_sets::peers_of(const pod_traits& pod, const peer_terms* terms) const {
+std::optional<shared_peers> pod_sets::peers_of(const pod_traits& pod, const peer_terms* terms) const {
     std::vector<peer_rule> rules;
     if (terms != nullptr) {
         for (auto& [rule, wanted] : rules_of(pod.ns, *terms)) {
-            rule.set = numbers_.at(wanted);
+            const auto number = numbers_.find(wanted);
+            if (number == numbers_.end()) return std::nullopt;
+            rule.set = number->second;
             rules.push_back(std::move(rule));
         }
     }

@@ -2,8 +2,10 @@
 #include "vgpualloc/kube/queues.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "pod_amounts.hpp"
 #include "vgpualloc/dialect/quantity.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 
@@ -21,37 +23,6 @@ void add(const std::string& resource, std::int64_t amount, resource_amounts& to)
     if (amount == 0) return;
     std::int64_t& sum = to[resource];
     sum = std::min(sum + amount, amount_max);
-}
-
-/// What the containers of a pod ask for of extended resources: all that run at once, and at least what one init
-/// container asks for.
-resource_amounts extended_of(const kubernetes::pod& pod) {
-    const auto amounts_of = [](const kubernetes::container& container) {
-        kubernetes::amount_map amounts = container.limits;
-        for (const auto& [resource, amount] : container.requests) amounts[resource] = amount;
-        return amounts;
-    };
-    resource_amounts sum;
-    for (const kubernetes::container& container : pod.containers) {
-        for (const auto& [resource, amount] : amounts_of(container)) add(resource, amount, sum);
-    }
-    resource_amounts at_init; // sidecars that have started
-    resource_amounts most;
-    for (const kubernetes::container& container : pod.init_containers) {
-        for (const auto& [resource, amount] : amounts_of(container)) {
-            if (container.stays) {
-                add(resource, amount, sum);
-                add(resource, amount, at_init);
-            }
-            const std::int64_t beside = container.stays ? 0 : amount;
-            most[resource] = std::max(most[resource], at_init[resource] + beside);
-        }
-    }
-    for (const auto& [resource, amount] : most) {
-        if (amount > sum[resource]) sum[resource] = amount;
-    }
-    std::erase_if(sum, [](const auto& entry) { return entry.second == 0; });
-    return sum;
 }
 
 bool is_volcano_group(const manifest& object) { return object.kind == "PodGroup" && object.queueing != nullptr; }
@@ -102,14 +73,14 @@ private:
         if (!facts.stopped.empty()) return words + " is closed";
         const resource_amounts capability = read_amounts(facts.amounts);
         const resource_amounts used = facts.used.empty() ? of(used_, queue_name) : read_amounts(facts.used);
-        const resource_amounts asked =
+        const resource_amounts requests =
             group.queueing->amounts.empty() ? of(waiting_, name) : read_amounts(group.queueing->amounts);
-        for (const std::string& resource : devices_first(asked)) {
+        for (const std::string& resource : devices_first(requests)) {
             const auto most = capability.find(resource);
             if (most == capability.end()) continue;
             const auto taken = used.find(resource);
             const std::int64_t taken_amount = taken == used.end() ? 0 : taken->second;
-            const std::int64_t missing = taken_amount + asked.at(resource) - most->second;
+            const std::int64_t missing = taken_amount + requests.at(resource) - most->second;
             if (missing <= 0) continue;
             return words + ": " + resource + " " + queue_amount_words(resource, taken_amount) + " of " +
                    queue_amount_words(resource, most->second) + " used, " + queue_amount_words(resource, missing) +
@@ -139,9 +110,29 @@ std::string pod_group_of(const std::string& ns, const kubernetes::pod& pod) {
     return {};
 }
 
+resource_amounts extended_requests(const kubernetes::pod& pod) {
+    std::set<std::string> resources;
+    for (const auto* const list : {&pod.containers, &pod.init_containers}) {
+        for (const kubernetes::container& container : *list) {
+            for (const auto* const amounts : {&container.requests, &container.limits}) {
+                for (const auto& [resource, amount] : *amounts) resources.insert(resource);
+            }
+        }
+    }
+    resource_amounts result;
+    for (const std::string& resource : resources) {
+        const auto of_container = [&](const kubernetes::container& container) {
+            const auto request = request_of(container, resource);
+            return request ? request : limit_of(container, resource);
+        };
+        add(resource, amount_at_once(pod, of_container, amount_max).value_or(0), result);
+    }
+    return result;
+}
+
 void add_pods(const manifest& object, std::int64_t count, resource_amounts& to) {
     if (!object.pod || count == 0) return;
-    for (const auto& [resource, amount] : extended_of(*object.pod)) add(resource, capped(amount, count), to);
+    for (const auto& [resource, amount] : extended_requests(*object.pod)) add(resource, capped(amount, count), to);
     add("cpu", capped(object.cpu.count(), count), to);
     add("memory", capped(object.memory.count(), count), to);
     add("pods", count, to);

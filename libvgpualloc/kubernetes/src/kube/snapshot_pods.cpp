@@ -102,9 +102,10 @@ namespace {
 
 /// What a pod requires of others, or the names of what it requires where nothing looks at that.
 void read_peers(const manifest& object, const pod_sets* sets, snapshot_pod& pod) {
-    if (sets != nullptr && sets->knows_rules_of(object)) {
-        const pod_traits traits{.ns = pod.ns, .labels = pod.object.labels, .terminating = pod.terminating};
-        pod.request.peers = sets->peers_of(traits, object.peers.get());
+    const pod_traits traits{.ns = pod.ns, .labels = pod.object.labels, .terminating = pod.terminating};
+    const auto peers = sets == nullptr ? std::nullopt : sets->peers_of(traits, object.peers.get());
+    if (peers) {
+        pod.request.peers = *peers;
     } else if (object.peers) {
         for (std::string& name : names_of(*object.peers)) pod.rules_ignored.push_back(std::move(name));
     }

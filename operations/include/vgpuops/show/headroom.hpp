@@ -16,6 +16,9 @@
 
 namespace vgpuops::show {
 
+/// The policy by which `show` and `why` place pods.
+[[nodiscard]] vgpualloc::owned_policies best_fit();
+
 /// Fills nodes with pods of one request by `best_fit`, as `whatif --add-pods --policy best_fit` places them. Pods that
 /// wait take nothing. The ledger of the snapshot, which outlives it, is as before after each call.
 class headroom {
@@ -45,6 +48,7 @@ public:
                                               const stop_signal& stop = {});
 
 private:
+    static constexpr std::int64_t no_limit = std::int64_t{1} << 40U; ///< of pods on a node
     /// Pods that are placed, and what they take of the devices.
     struct placed_pods {
         std::int64_t pods = 0;
@@ -70,8 +74,6 @@ private:
                                            room_alone& without_rules);
     [[nodiscard]] placed_pods placed_beside_peers(const vgpualloc::pod_request& request, room_alone& without_rules,
                                                   const stop_signal& stop);
-    [[nodiscard]] std::int64_t more_on(node_index where, const vgpualloc::pod_request& request,
-                                       vgpualloc::request_id interned);
 
     /// The same for a pod that asks for one device; none if some device of the node has places for its parts.
     [[nodiscard]] std::optional<std::int64_t> more_singles_on(node_index where,

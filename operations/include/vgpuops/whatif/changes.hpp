@@ -79,17 +79,16 @@ using named_kinds = std::map<std::string, node_kind>;
 /// Changes modes, uncordons, drains and fails, and releases the pods that this evicts: those on the node, or with a
 /// part of the device that fails; for another mode, those with a part of any device of the node. Nodes with
 /// mode_change::cut_as become like that kind of `kinds`. Pods of a DaemonSet
-/// stay on a node that is drained, as kubectl drain leaves them, and so do those that a budget keeps, which `kept`
-/// gets; pods of a DaemonSet go with one that fails; `objects`, those of the
-/// snapshot, say which they are. Last, it releases what is to be placed anew. Returns the evicted pods, ascending, and
-/// those of `evicted`, which earlier changes evicted. Errors: those of nodes_named(); unknown_name for devices and
-/// modes that there are none of, which list those that there are; mismatch for a node or a set to uncordon that takes
-/// pods; duplicate for a node that is to go twice; those of add_device() and of the node's dialects for a mode that a
-/// device cannot have.
+/// stay on a node that is drained, as kubectl drain leaves them, and so do those that a budget keeps, which
+/// `not_evicted` gets; pods of a DaemonSet go with one that fails; `objects`, those of the snapshot, say which they
+/// are. Last, it releases what is to be placed anew. Returns the evicted pods, ascending, and those of `evicted`, which
+/// earlier changes evicted. Errors: those of nodes_named(); unknown_name for devices and modes that there are none of,
+/// which list those that there are; mismatch for a node or a set to uncordon that takes pods; duplicate for a node that
+/// is to go twice; those of add_device() and of the node's dialects for a mode that a device cannot have.
 [[nodiscard]] expected<std::vector<pod_id>> apply(kube::snapshot& state, const changes& wanted,
                                                   const std::vector<kube::manifest>& objects,
                                                   std::vector<pod_id> evicted = {}, const named_kinds& kinds = {},
-                                                  std::vector<kube::kept_pod>* kept = nullptr);
+                                                  std::vector<kube::kept_pod>* not_evicted = nullptr);
 
 /// The node of that name. Error unknown_name, which lists the first of those that there are; `option` is where.
 [[nodiscard]] expected<node_index> find_node(const kube::snapshot& state, const std::string& name,

@@ -60,11 +60,10 @@ struct moves_answer {
 };
 
 /// The pods of the snapshot that may move and that somebody can evict; requests point into `state`. `objects` are those
-/// of the snapshot. `kept` gets those that a budget keeps.
-[[nodiscard]] std::vector<vgpualloc::plan::movable_pod> movable_pods(const kube::snapshot& state,
-                                                                     const std::vector<kube::manifest>& objects,
-                                                                     const kube::mobility& rules,
-                                                                     std::vector<kube::kept_pod>* kept = nullptr);
+/// of the snapshot. `not_evictable` gets those that a budget keeps.
+[[nodiscard]] std::vector<vgpualloc::plan::movable_pod>
+movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const kube::mobility& rules,
+             std::vector<kube::kept_pod>* not_evictable = nullptr);
 
 /// Plans room for a pod (plan::find_room), and carries the plan out on a trial of the ledger. Errors: what keeps the
 /// pod from being read, or no scheduler of the cluster from serving it.

@@ -41,10 +41,9 @@ public:
     /// The sets that a pod's rules look at are known from now on. True if one is new.
     bool add_rules_of(const manifest& pod);
 
-    [[nodiscard]] bool knows_rules_of(const manifest& pod) const;
-
-    /// The peers of a pod, by the sets known so far: which it is in, and its rules. Its terms are known.
-    [[nodiscard]] shared_peers peers_of(const pod_traits& pod, const peer_terms* terms) const;
+    /// The peers of a pod, by the sets known so far: which it is in, and its rules. Null: no
+    /// terms. None if its rules look at a set that is not known.
+    [[nodiscard]] std::optional<shared_peers> peers_of(const pod_traits& pod, const peer_terms* terms) const;
     /// The same with rules that were read before.
     [[nodiscard]] shared_peers peers_of(const pod_traits& pod, std::vector<peer_rule> rules) const;
 

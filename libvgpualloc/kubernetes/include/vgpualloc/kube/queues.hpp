@@ -49,6 +49,9 @@ struct queue_facts {
 /// Amounts by resource: whole units, of "cpu" thousandths.
 using resource_amounts = std::map<std::string, std::int64_t>;
 
+/// What a pod asks for of extended resources as the scheduler counts it: containers together, or the init container
+/// that needs more, with the sidecars that were started before.
+[[nodiscard]] resource_amounts extended_requests(const kubernetes::pod& pod);
 /// Adds what `count` pods like that one ask for, as Kubernetes counts it, to `to`; "pods" is a resource as well.
 void add_pods(const manifest& object, std::int64_t count, resource_amounts& to);
 
