@@ -72,8 +72,9 @@ table pods_table(const finished_run& run) {
         gpus.add(text);
         placed[i] = row.placed ? 1 : 0;
         reasons.add(row.placed ? std::string{} : std::string{input.reason_name(row.reason)});
-        arrival[i] = seconds_of(row.arrival);
-        start[i] = seconds_of(row.start);
+        using time = std::optional<vgpualloc::ticks>;
+        arrival[i] = seconds_of(row.ran_before ? time{} : time{row.arrival});
+        start[i] = seconds_of(row.ran_before ? time{} : row.start);
         end[i] = seconds_of(row.end);
         attempts[i] = row.attempts;
     }

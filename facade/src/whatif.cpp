@@ -1,5 +1,6 @@
 #include "vgpufacade/whatif.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <utility>
@@ -7,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "no_pods.hpp"
+#include "start_replays.hpp"
+#include "vgpuops/whatif/changed_cluster.hpp"
 
 namespace vgpufacade {
 
@@ -130,12 +133,93 @@ expected<vgpuops::whatif::answer> whatif(whatif_question question, const vgpufor
     return vgpuops::whatif::answer_of(inputs->objects, inputs->dialects, std::move(inputs->asked));
 }
 
+namespace {
+
+/// Replays the table from the cluster cut as in every row.
+class layout_replays {
+public:
+    layout_replays(const read_question& inputs, const start_replays& table, std::string source)
+        : inputs_{&inputs}, table_{&table}, source_{std::move(source)} {}
+
+    expected<void> add_waits(vgpuops::whatif::layouts_found& layouts, std::size_t rows) {
+        std::vector<std::vector<arrival_wait>> waits; // by row
+        for (std::size_t i = 0; i < rows; ++i) {
+            auto of_row = replay(layouts, layouts.rows[i]);
+            if (!of_row) return unexpected(std::move(of_row).error());
+            waits.push_back(*std::move(of_row));
+        }
+        // Rows evict other pods, which then wait at first: what all rows have are the rows of the table, at the end.
+        const std::size_t common = table_->rows();
+        std::vector<std::size_t> never;
+        for (std::size_t pod = 0; pod < common; ++pod) {
+            const auto is_never = [&](const auto& of_row) { return of_row[of_row.size() - common + pod].never; };
+            if (std::ranges::all_of(waits, is_never)) never.push_back(pod);
+        }
+        for (std::size_t i = 0; i < rows; ++i) {
+            const auto begin = waits[i].end() - static_cast<std::ptrdiff_t>(common);
+            const counted_waits counted = count_waits({begin, waits[i].end()}, never);
+            const auto quantile = [&](int percent) {
+                return vgpusim::measure_of({.percent = percent}, counted.waits, counted.endless);
+            };
+            layouts.rows[i].waits = {.median = quantile(50), .p95 = quantile(95)};
+        }
+        layouts.replayed = static_cast<std::int64_t>(common - never.size());
+        layouts.replayed_never = std::ssize(never);
+        layouts.warnings = std::move(warnings_);
+        return {};
+    }
+
+private:
+    expected<std::vector<arrival_wait>> replay(const vgpuops::whatif::layouts_found& layouts,
+                                               const vgpuops::whatif::layout_row& row) {
+        vgpuops::whatif::changes wanted = inputs_->asked.wanted;
+        for (std::size_t node = 0; node < layouts.nodes.size(); ++node) {
+            if (row.layouts[node] == vgpuops::whatif::uncut) continue;
+            wanted.modes.push_back({.node = layouts.nodes[node], .mode = "mig", .layout = row.layouts[node]});
+        }
+        const auto state =
+            vgpuops::whatif::changed_cluster(inputs_->objects, inputs_->dialects, wanted, inputs_->asked.stop);
+        if (!state) return unexpected(state.error());
+        const auto seed = static_cast<std::int64_t>(inputs_->asked.seed);
+        auto start = table_->start_from(*state, inputs_->objects, seed);
+        if (!start) return unexpected(std::move(start).error());
+        if (row.is_now) warnings_ = vgpusim::warnings_of(start->counts, source_);
+        return table_->waits_from(*state, *std::move(start), seed, inputs_->asked.stop);
+    }
+
+    const read_question* inputs_;
+    const start_replays* table_;
+    std::string source_; ///< what warnings call the cluster
+    std::vector<error> warnings_{};
+};
+
+} // namespace
+
 expected<vgpuops::whatif::layouts_found> find_layouts(whatif_question question, const vgpuformats::input_source& source,
                                                       const stop_signal& stop) {
     const std::string nodes = question.layouts_of;
+    const replay_settings settings{.pods = question.pods,
+                                   .classes = question.classes,
+                                   .policy = question.asked.policy,
+                                   .discipline = "gang",
+                                   .start_ends = std::string{vgpusim::ends_drawn}};
+    const bool lists_all = question.lists_all;
+    std::string cluster_name = question.cluster.empty() ? std::string{} : question.cluster.front();
     const auto inputs = read(std::move(question), source, stop);
     if (!inputs) return unexpected(inputs.error());
-    return vgpuops::whatif::find_layouts(inputs->objects, inputs->dialects, inputs->asked, nodes);
+    auto layouts = vgpuops::whatif::find_layouts(inputs->objects, inputs->dialects, inputs->asked, nodes);
+    if (!layouts || settings.pods.empty()) return layouts;
+    input_reader from{source, vgpusim::records_kept::none, stop};
+    const auto cluster = vgpualloc::kube::make_snapshot(inputs->objects, inputs->dialects, stop);
+    if (!cluster) return unexpected(cluster.error());
+    const auto table = start_replays::read(settings, cluster->dialects, from);
+    if (!table) return unexpected(table.error());
+    const std::size_t rows =
+        lists_all ? layouts->rows.size() : std::min(layouts->rows.size(), vgpuops::whatif::layouts_shown_max);
+    if (auto added = layout_replays{*inputs, *table, std::move(cluster_name)}.add_waits(*layouts, rows); !added) {
+        return unexpected(std::move(added).error());
+    }
+    return layouts;
 }
 
 } // namespace vgpufacade

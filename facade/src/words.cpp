@@ -79,6 +79,14 @@ std::string accepted_words(const run_record& record) {
     return text + "\n";
 }
 
+/// What became of the pods that ran when the run began. Nothing where none did.
+std::string start_words(const run_record& record) {
+    const row_counts& rows = record.rows;
+    if (rows.ran_before == 0) return {};
+    return fmt::format("at the start   {} pods ran, not counted above: {} of them have ended, {} have not\n",
+                       rows.ran_before, rows.ran_before_ended, rows.ran_before - rows.ran_before_ended);
+}
+
 std::string text_of(const run_record& record, const loaded_input& loaded, const std::string& answer) {
     std::string text;
     const auto& result = record.result;
@@ -89,6 +97,7 @@ std::string text_of(const run_record& record, const loaded_input& loaded, const 
     const row_counts& rows = record.rows;
     text += fmt::format("pods           {} arrived, {} placed, {} failed{}\n", rows.arrived, rows.placed, rows.failed,
                         record.has_queue ? fmt::format(", {} still waiting", rows.waiting) : "");
+    text += start_words(record);
     text += accepted_words(record);
     if (record.has_queue) add_waits(text, queue_figures_of(record, loaded.input).all);
     text += fmt::format("served         running pods requested {:.2f} % of {} GPUs{}{}\n", 100.0 * figures.served_ratio,

@@ -28,6 +28,8 @@ struct whatif_options {
         add_inputs(named, question.dialects);
         add_inputs(named, "--add-pods", question.add_pods);
         add_inputs(named, "--node-template", question.templates);
+        named.push_back({"--pods", question.pods});
+        named.push_back({"--classes", question.classes});
         return named;
     }
 };
@@ -108,6 +110,14 @@ void add_whatif(CLI::App& app) {
         *command, "--find-layout", chosen->question.layouts_of, "NODES",
         "Try the MIG layouts of these nodes, a set of them, and list what runs with each, best first: GPUs of NVIDIA's "
         "own plugin, for the pods that ask for instances");
+    CLI::Option* const pods = add_filled(
+        *command, "--pods", chosen->question.pods, "FILE",
+        "With --find-layout: a table of arrivals (docs/workload.md) that is replayed from the cluster with each "
+        "layout; the answer says how long pods wait");
+    pods->needs(find_layout);
+    pods->needs(add_filled(*command, "--classes", chosen->question.classes, "FILE",
+                           "With --pods: manifests of the classes of pods")
+                    ->needs(pods));
     command->add_flag(
         "--all", chosen->question.lists_all,
         "No line is left out: every pod with its devices, why others find no place, node by node, and what "

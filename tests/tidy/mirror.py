@@ -88,6 +88,7 @@ HOLDS = {
     "tests/cli/validate_test.py": ["explain/validate", "vgpufacade/validate"],
     "tests/cli/import_test.py": ["vgpufacade/import", "vgpuops/import/imported_workload"],
     "tests/cli/forecast_test.py": ["vgpufacade/forecast"],
+    "tests/cli/purchase_test.py": ["vgpufacade/purchase"],
     "tests/cli/show_test.py": ["vgpufacade/show", "vgpuops/show/largest"],
     "tests/unit/operations/show/overview_test.cpp": ["vgpuops/show/headroom", "vgpuops/show/pod_use"],
     "tests/cli/whatif_test.py": ["vgpufacade/whatif"],

@@ -14,7 +14,7 @@ func (r *reader) isLarge() bool { return r.size > largeSize }
 
 // readStatus are the members of an object's status that the library reads, and readCondition those of a condition.
 var (
-	readStatus    = []string{"allocatable", "capacity", "conditions", "hard", "phase", "used"}
+	readStatus    = []string{"allocatable", "capacity", "conditions", "hard", "phase", "startTime", "used"}
 	readCondition = []string{"status", "type"}
 )
 

@@ -24,6 +24,8 @@ struct whatif_question {
     std::vector<std::string> modes{};     ///< NODES=MODE or NODES=mig:LAYOUT
     std::string layouts_of{};             ///< the nodes of find_layouts(); empty: whatif() is asked
     bool lists_all = false;               ///< no line of the answer is left out
+    std::string pods{};                   ///< a table of arrivals that find_layouts() replays; empty: none
+    std::string classes{};                ///< its classes
     vgpuops::whatif::question asked{
         .seed = vgpusim::default_seed}; ///< policies, seed, drains and the kind of node that is sought
 };
@@ -33,8 +35,9 @@ struct whatif_question {
 [[nodiscard]] expected<vgpuops::whatif::answer>
 whatif(whatif_question question, const vgpuformats::input_source& source, const stop_signal& stop = {});
 
-/// The layouts of the nodes whatif_question::layouts_of by what would become of the cluster with each. Errors: those of
-/// whatif() and of vgpuops::whatif::find_layouts().
+/// The layouts of the nodes whatif_question::layouts_of by what would become of the cluster with each; with a table of
+/// arrivals, also how long pods wait in a replay from there, for the rows that are listed. Errors: those of whatif()
+/// and of vgpuops::whatif::find_layouts(), of the table and of its runs.
 [[nodiscard]] expected<vgpuops::whatif::layouts_found>
 find_layouts(whatif_question question, const vgpuformats::input_source& source, const stop_signal& stop = {});
 

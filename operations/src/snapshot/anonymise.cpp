@@ -200,6 +200,7 @@ private:
             document& status = object["status"];
             if (!status.is_map()) hide(status);
             keep_words(status, "phase", {"Pending", "Running", "Unknown", ""});
+            rename(status, "startTime", name_class::time);
         }
         if (object.find("spec") == nullptr) return;
         document& spec = object["spec"];

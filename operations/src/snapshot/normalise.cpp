@@ -52,7 +52,8 @@ constexpr std::array pod_fields{"metadata/name",
                                 "spec/volumes/csi/{}",
                                 "spec/overhead",
                                 "spec/resources",
-                                "status/phase"};
+                                "status/phase",
+                                "status/startTime"};
 /// Of spec/containers, spec/initContainers and spec/ephemeralContainers. The misspelt ones are told as mistakes.
 constexpr std::array container_fields{
     "name",          "resources", "resource", "resouces", "ressources", "restartPolicy", "securityContext/privileged",

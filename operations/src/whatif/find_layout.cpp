@@ -212,7 +212,7 @@ private:
         std::set<std::string> cut;
         for (std::size_t i = 0; i < chosen.size(); ++i) {
             const nvidia::layout& layout = nodes_[i].layouts[chosen[i]];
-            row.layouts.push_back(layout.name.empty() ? "as it is" : layout.name);
+            row.layouts.push_back(layout.name.empty() ? std::string{uncut} : layout.name);
             if (chosen[i] == 0) {
                 add_times(spare, now_[i], 1);
                 continue;

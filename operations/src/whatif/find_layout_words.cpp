@@ -7,15 +7,15 @@
 
 #include "../show/text_columns.hpp"
 #include "placement_words.hpp"
+#include "vgpualloc/explain/words.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuops/show/names.hpp"
+#include "vgpuops/show/wait_words.hpp"
 #include "vgpuops/whatif/find_layout.hpp"
 
 namespace vgpuops::whatif {
 
 namespace {
-
-constexpr std::size_t rows_shown = 10;
 
 const layout_row& row_of_now(const layouts_found& search) {
     return *std::ranges::find_if(search.rows, &layout_row::is_now);
@@ -96,9 +96,14 @@ std::string layouts_text(const layouts_found& search, bool all) {
         columns.push_back(
             {.heading = (i == 0 ? "SPARE " : "") + short_profile(search, search.mix[i].profile), .is_number = true});
     }
+    const bool has_waits = search.rows.front().waits.has_value();
+    if (has_waits) {
+        for (const char* const heading : {"MEDIAN", "95 % WAIT"})
+            columns.push_back({.heading = heading, .is_number = true});
+    }
     columns.push_back({});
     show::text_columns table{std::move(columns)};
-    const std::size_t shown = all ? search.rows.size() : std::min(search.rows.size(), rows_shown);
+    const std::size_t shown = all ? search.rows.size() : std::min(search.rows.size(), layouts_shown_max);
     for (std::size_t r = 0; r < shown; ++r) {
         const layout_row& row = search.rows[r];
         std::vector<std::string> cells = row.layouts;
@@ -108,6 +113,12 @@ std::string layouts_text(const layouts_found& search, bool all) {
         cells.push_back(std::to_string(row.restart));
         cells.push_back(row.cut_time ? fmt::format("{:.1f}", seconds_of(*row.cut_time)) : "-");
         for (const std::int64_t count : row.spare) cells.push_back(std::to_string(count));
+        if (has_waits) {
+            const layout_waits waits = row.waits.value_or(layout_waits{});
+            for (const auto& wait : {waits.median, waits.p95}) {
+                cells.push_back(wait ? show::wait_words(*wait) : "no end");
+            }
+        }
         cells.emplace_back(row.is_now ? "now" : "");
         table.add(std::move(cells));
     }
@@ -120,8 +131,35 @@ std::string layouts_text(const layouts_found& search, bool all) {
     const std::string rest =
         shown < search.rows.size() ? fmt::format("and {} more (--all); ", search.rows.size() - shown) : "";
     add_line(text, rest + tried + ". CUT S is transition's; draining and restarts come on top.");
+    if (has_waits) {
+        const std::string rest_words =
+            search.replayed_never == 0
+                ? ""
+                : fmt::format("; {} more start under none of these layouts", search.replayed_never);
+        add_line(text, fmt::format("Waits are of a replay of {} pods from the cluster cut so{}.", search.replayed,
+                                   rest_words));
+    }
+    for (const std::string& line : explaining::warning_lines(search.warnings)) add_line(text, "warning: " + line);
     return text;
 }
+
+namespace {
+
+document warnings_json(const layouts_found& search) {
+    document warnings = document::list();
+    for (const error& warning : search.warnings) warnings.push_back(warning.message());
+    return warnings;
+}
+
+document waits_json(const layout_row& row) {
+    if (!row.waits) return {};
+    const auto ticks_of = [](const std::optional<vgpualloc::ticks>& wait) {
+        return wait ? document{wait->count()} : document{};
+    };
+    return document::map({{"median_us", ticks_of(row.waits->median)}, {"p95_us", ticks_of(row.waits->p95)}});
+}
+
+} // namespace
 
 std::string layouts_json(const layouts_found& search) {
     document result = document::map({{"schema", "vgpualloc.layouts/1"},
@@ -132,6 +170,9 @@ std::string layouts_json(const layouts_found& search) {
                                      {"wait", search.wait},
                                      {"possible", search.possible},
                                      {"is_exhaustive", search.is_exhaustive},
+                                     {"replayed", search.replayed},
+                                     {"replayed_never", search.replayed_never},
+                                     {"warnings", warnings_json(search)},
                                      {"rows", document::list()}});
     for (const mix_part& part : search.mix) {
         result["mix"].push_back(document::map({{"profile", part.profile}, {"instances", part.instances}}));
@@ -145,7 +186,8 @@ std::string layouts_json(const layouts_found& search) {
                                                 {"restart", row.restart},
                                                 {"cut_us", row.cut_time ? document{row.cut_time->count()} : document{}},
                                                 {"spare", std::move(spare)},
-                                                {"is_now", row.is_now}}));
+                                                {"is_now", row.is_now},
+                                                {"waits", waits_json(row)}}));
     }
     return vgpuformats::print_json(result, 2) + "\n";
 }

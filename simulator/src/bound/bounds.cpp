@@ -156,6 +156,10 @@ expected<std::int64_t> number_in(const document& summary, const std::string& pat
 } // namespace
 
 expected<bound_figures> bounds_of(const loaded_input& loaded, const bound_question& question, lp_solver& solver) {
+    if (!loaded.input.running.empty()) {
+        return unexpected(bad_value(error_code::unsupported, "start", question.config.start,
+                                    "none with a bound, which knows no pods that keep their places"));
+    }
     const simulation_input& input = loaded.input;
     const solving solve{input, solver};
     bound_figures figures{.solver = std::string{solver.name()}, .total_milli = solve.total().count()};

@@ -58,6 +58,7 @@ simulation::~simulation() = default;
 void simulation::arrive() {
     const auto pod = static_cast<std::uint32_t>(arrivals_++);
     hold(input_->pods[pod].arrival);
+    if (pod < input_->running.size()) return go_on(pod);
     result_.usage_of_arrivals = result_.usage;
     arrived_ += input_->requested[input_->pods[pod].request];
     allocator_->note_arrival(request_id_of(pod));
@@ -66,6 +67,18 @@ void simulation::arrive() {
     if (!members_here_.empty() && ++members_here_[job] < jobs_.pod_count(job)) return;
     enqueue(job);
     if (discipline_->keeps_waiting()) record();
+}
+
+/// A pod that ran before the run began has its devices already, even those that nobody would give it now.
+void simulation::go_on(std::uint32_t pod) {
+    arrived_ += input_->requested[input_->pods[pod].request];
+    if (!members_here_.empty()) ++members_here_[jobs_.job_of(pod)];
+    auto entry = booking_for(pod);
+    entry.where = input_->running[pod];
+    const auto booked = ledger_->adopt(std::move(entry));
+    VGA_ASSERT(booked.has_value(), "what runs in a cluster can be counted there");
+    static_cast<void>(instances_.provide(*ledger_, input_->running[pod])); // they are there
+    begin({.pod = pod, .booking = booked->slot}, now_);
 }
 
 void simulation::enqueue(std::uint32_t job) {

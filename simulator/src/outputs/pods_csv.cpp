@@ -68,9 +68,9 @@ std::string pods_csv(const run_record& record, const simulation_input& input, st
         out += row.placed ? ",1," : ",0,";
         if (!row.placed) out += input.reason_name(row.reason);
         out += ',';
-        append_time(out, row.arrival);
+        if (!row.ran_before) append_time(out, row.arrival);
         out += ',';
-        if (row.start) append_time(out, *row.start);
+        if (row.start && !row.ran_before) append_time(out, *row.start);
         out += ',';
         if (row.end) append_time(out, *row.end);
         out += ',';

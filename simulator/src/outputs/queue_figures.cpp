@@ -97,6 +97,7 @@ queue_figures queue_figures_of(const run_record& record, const simulation_input&
     outcome_row row;
     for (std::size_t i = 0; i < rows.count(); ++i) {
         rows.read(i, row);
+        if (row.ran_before) continue;
         requested_units units;
         ticks longest;
         for (const std::uint32_t pod : row.pods) {

@@ -40,6 +40,7 @@ void outcome_rows::read(std::size_t number, outcome_row& row) const {
         row.pods.push_back(static_cast<std::uint32_t>(number));
     }
     row.arrival = input.pods[row.pods.front()].arrival;
+    row.ran_before = !input.rows_are_jobs && number < input.running.size();
     row.placed = false;
     row.reason = rejection_code::none;
     row.start.reset();

@@ -197,6 +197,10 @@ document summary_document(const run_record& record, const loaded_input& loaded, 
                                    {"finished", record.rows.finished},
                                    {"failed_by_reason", document::map_of(failures_of(record, loaded.input))}});
     if (record.has_queue) pods["waiting"] = record.rows.waiting;
+    if (!record.config.start.empty()) {
+        pods["ran_before"] = record.rows.ran_before;
+        pods["ran_before_ended"] = record.rows.ran_before_ended;
+    }
     document gpu = document::map({{"total_milli", record.total_milli},
                                   {"arrived_milli", last.arrived_milli},
                                   {"allocated_milli", last.allocated_milli},

@@ -17,13 +17,14 @@ namespace vgpusim {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> keys_openb_ignores{"classes", "config", "mapping", "queues",
-                                                             "scheduler_config"};
+constexpr std::array<std::string_view, 7> keys_openb_ignores{"classes",          "config", "mapping",   "queues",
+                                                             "scheduler_config", "start",  "start_ends"};
 constexpr std::array<std::string_view, 3> keys_kubernetes_ignores{"mapping", "mode", "skip_bad_rows"};
-constexpr std::array<std::string_view, 7> keys_models_ignore{"classes", "departures",    "mapping", "mode",
-                                                             "nodes",   "skip_bad_rows", "tune"};
+constexpr std::array<std::string_view, 9> keys_models_ignore{
+    "classes", "departures", "mapping", "mode", "nodes", "skip_bad_rows", "start", "start_ends", "tune"};
 /// A list of jobs says itself when they leave, and is replayed as it is.
-constexpr std::array<std::string_view, 4> keys_jobs_ignore{"classes", "departures", "scheduler_config", "tune"};
+constexpr std::array<std::string_view, 6> keys_jobs_ignore{"classes", "departures", "scheduler_config",
+                                                           "start",   "start_ends", "tune"};
 
 constexpr std::array formats{
     input_format{.name = "openb",

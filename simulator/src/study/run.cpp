@@ -54,6 +54,11 @@ void count_rows(run_record& record, const simulation_input& input) {
     record.accepted.whole = input.requested.whole();
     for (std::size_t i = 0; i < rows.count(); ++i) {
         rows.read(i, row);
+        if (row.ran_before) {
+            ++record.rows.ran_before;
+            if (row.end) ++record.rows.ran_before_ended;
+            continue;
+        }
         if (i >= first_measured) {
             requested_units units;
             for (const std::uint32_t pod : row.pods) units += input.requested[input.pods[pod].request];
@@ -204,6 +209,9 @@ expected<void> check_volcano_run(const run_config& config, const simulation_inpu
     const auto refuse = [](const char* field, const std::string& value, std::string expectation) {
         return unexpected(bad_value(error_code::unsupported, field, value, std::move(expectation)));
     };
+    if (!input.running.empty()) {
+        return refuse("start", config.start, "none with policy compat:volcano, which keeps its own record of who runs");
+    }
     if (!config.device_policy.empty()) {
         return refuse("device_policy", config.device_policy, "none with policy compat:volcano, which chooses devices");
     }

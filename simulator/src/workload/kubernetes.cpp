@@ -21,6 +21,9 @@ using vgputraces::arrival_table;
 
 namespace {
 
+/// What stands for the class of a pod that was there when the run began.
+constexpr std::string_view start_class = "there at the start";
+
 constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 
 class workload_builder {
@@ -67,7 +70,7 @@ private:
     }
 
     void add_nodes() {
-        input_.nodes = state_->nodes();
+        input_.nodes = workload_->start ? std::move(workload_->start->nodes) : state_->nodes();
         input_.node_list_order.resize(input_.nodes.nodes.size());
         std::iota(input_.node_list_order.begin(), input_.node_list_order.end(), 0U);
     }
@@ -156,8 +159,35 @@ private:
         }
         input_.pods.reserve(static_cast<std::size_t>(pods));
         input_.names.reserve(static_cast<std::size_t>(pods));
+        if (workload_->start) add_start(*workload_->start);
         for (arrival_row& row : workload_->arrivals.rows) add_pods_of(row);
         return {};
+    }
+
+    /// What runs when the run begins, then what waits.
+    void add_start(cluster_start& start) {
+        std::map<pod_request, std::uint32_t> numbers;
+        const auto add = [&](cluster_pod& pod) {
+            const auto [entry, is_new] =
+                numbers.try_emplace(std::move(pod.request), static_cast<std::uint32_t>(input_.requests.size()));
+            if (is_new) {
+                input_.requests.push_back(entry->first);
+                pod_objects_.emplace_back(); // no scheduler that reads objects decides such a run
+                amounts_.push_back(requested_of_.of(entry->first));
+                input_.request_names.emplace_back(start_class);
+            }
+            input_.pods.push_back({.name = static_cast<std::uint32_t>(input_.pods.size()),
+                                   .request = entry->second,
+                                   .arrival = ticks{0},
+                                   .duration = pod.duration});
+            input_.names.push_back(std::move(pod.name));
+            priorities_of_start_.push_back(pod.priority);
+        };
+        for (cluster_pod& pod : start.running) {
+            add(pod);
+            input_.running.push_back(*std::move(pod.where));
+        }
+        for (cluster_pod& pod : start.waiting) add(pod);
     }
 
     void add_pods_of(arrival_row& row) {
@@ -182,11 +212,16 @@ private:
         if (std::cmp_equal(input_.pods.size(), workload_->arrivals.rows.size())) return {};
         std::unordered_map<std::string_view, std::size_t> row_of; // only looked up, never walked
         row_of.reserve(input_.names.size());
+        for (std::size_t pod = 0; pod < priorities_of_start_.size(); ++pod) row_of.emplace(input_.names[pod], nowhere);
         for (std::size_t r = 0; r < first_pod_.size(); ++r) {
             const std::size_t end = r + 1 < first_pod_.size() ? first_pod_[r + 1] : input_.names.size();
             for (std::size_t pod = first_pod_[r]; pod < end; ++pod) {
                 const auto [entry, is_new] = row_of.try_emplace(input_.names[pod], r);
                 if (is_new) continue;
+                if (entry->second == nowhere) {
+                    return unexpected(problem(workload_->arrivals.rows[r], "name", error_code::duplicate,
+                                              input_.names[pod], "a name that no pod of the cluster has"));
+                }
                 const arrival_row& other = workload_->arrivals.rows[entry->second];
                 return unexpected(problem(workload_->arrivals.rows[r], "name", error_code::duplicate, input_.names[pod],
                                           "pods with names that occur once; one of line " + std::to_string(other.line) +
@@ -209,7 +244,9 @@ private:
 
     /// Whether a pod is anything but a job of its own that nothing is said of.
     [[nodiscard]] bool has_jobs() const {
-        if (!input_.queues.empty() || input_.pods.size() != workload_->arrivals.rows.size()) return true;
+        const std::size_t rows = workload_->arrivals.rows.size() + priorities_of_start_.size();
+        if (!input_.queues.empty() || input_.pods.size() != rows) return true;
+        if (std::ranges::any_of(priorities_of_start_, [](std::int32_t priority) { return priority != 0; })) return true;
         return std::ranges::any_of(workload_->arrivals.rows, [](const arrival_row& row) {
             return row.gang != vgputraces::no_gang || row.priority != 0 || row.estimate.has_value();
         });
@@ -217,8 +254,12 @@ private:
 
     expected<void> add_jobs() {
         std::vector<std::uint32_t> job_of_gang(workload_->arrivals.gangs.size(), nowhere);
-        std::vector<std::size_t> first_row_of; // by job
-        std::vector<std::uint32_t> job_of;     // by row
+        const std::size_t jobs_of_start = priorities_of_start_.size();
+        for (std::size_t pod = 0; pod < jobs_of_start; ++pod) {
+            input_.jobs.push_back({.priority = priorities_of_start_[pod], .estimate = input_.pods[pod].duration});
+        }
+        std::vector<std::size_t> first_row_of(jobs_of_start); // by job
+        std::vector<std::uint32_t> job_of;                    // by row
         for (std::size_t r = 0; r < workload_->arrivals.rows.size(); ++r) {
             const arrival_row& row = workload_->arrivals.rows[r];
             const auto next = static_cast<std::uint32_t>(input_.jobs.size());
@@ -275,6 +316,9 @@ private:
             begin += whole.pods;
         }
         input_.members.resize(input_.pods.size());
+        for (std::size_t pod = 0; pod < priorities_of_start_.size(); ++pod) {
+            input_.members[pod] = static_cast<std::uint32_t>(pod);
+        }
         for (std::size_t r = 0; r < job_of.size(); ++r) {
             const std::size_t end = r + 1 < first_pod_.size() ? first_pod_[r + 1] : input_.pods.size();
             for (std::size_t pod = first_pod_[r]; pod < end; ++pod) {
@@ -293,6 +337,7 @@ private:
     std::vector<std::uint32_t> first_pod_;                ///< by row
     std::vector<std::vector<std::uint32_t>> requests_of_; ///< by class
     std::vector<vgpualloc::kubernetes::pod> pod_objects_; ///< by request
+    std::vector<std::int32_t> priorities_of_start_{};     ///< by pod, of those that are there when the run begins
 };
 
 } // namespace

@@ -44,6 +44,26 @@ bool leaves_out(const error& warning) {
     return false;
 }
 
+/// Why a run cannot begin with a cluster.
+expected<void> check_start_keys(const run_config& config) {
+    const auto refuse = [](const char* key, const std::string& value, std::string expectation) {
+        return unexpected(bad_value(error_code::unsupported, key, value, std::move(expectation)));
+    };
+    if (config.start.empty()) {
+        if (config.start_ends == ends_drawn) return {};
+        return refuse("start_ends", config.start_ends, "a cluster to begin with beside it (start)");
+    }
+    if (!config.nodes.empty()) return refuse("nodes", config.nodes, "none beside start, which has the nodes");
+    if (!config.queues.empty()) {
+        return refuse("queues", config.queues, "none beside start: its pods count for no quota");
+    }
+    if (config.offered_load > 0.0) {
+        return refuse("offered_load", std::to_string(config.offered_load),
+                      "0 beside start: what runs there is a load of its own");
+    }
+    return {};
+}
+
 /// Why the keys of a configuration cannot be followed.
 expected<void> check_kubernetes_keys(const run_config& config) {
     const bool is_model = config.format == model_format;
@@ -52,9 +72,11 @@ expected<void> check_kubernetes_keys(const run_config& config) {
                                     {&config.classes, "classes"},
                                     {&config.out, "out"}}) {
         const bool is_of_files = path == &config.nodes || path == &config.classes;
-        if (!path->empty() || (is_model && is_of_files)) continue;
+        const bool is_replaced = path == &config.nodes && !config.start.empty();
+        if (!path->empty() || (is_model && is_of_files) || is_replaced) continue;
         return unexpected(bad_input(error_code::missing, key, "missing", "a path"));
     }
+    if (auto usable = check_start_keys(config); !usable) return usable;
     if (config.tune > 0.0) {
         return unexpected(bad_value(error_code::unsupported, "tune", std::to_string(config.tune),
                                     is_model ? "0 with format model, whose load is set by offered_load"
@@ -115,20 +137,6 @@ expected<void> read_queues_of(const run_config& config, input_reader& from, kube
     if (!queues) return unexpected(queues.error());
     workload.queues = *std::move(queues);
     return {};
-}
-
-/// The table, the classes and the queues; `state` says how pods are to be read.
-expected<kubernetes_workload> read_workload(const run_config& config, const kube::snapshot& state, input_reader& from) {
-    const auto objects = load_objects({config.classes}, from);
-    if (!objects) return unexpected(objects.error());
-    auto classes = read_pod_classes(*objects, state.dialects, config.classes);
-    if (!classes) return unexpected(classes.error());
-    auto arrivals = from.read_list(config.pods, vgputraces::read_arrivals);
-    if (!arrivals) return unexpected(arrivals.error());
-    kubernetes_workload workload{
-        .arrivals = *std::move(arrivals), .classes = *std::move(classes), .queues = std::nullopt};
-    if (auto read = read_queues_of(config, from, workload); !read) return unexpected(std::move(read).error());
-    return workload;
 }
 
 /// What a model makes: its nodes, and the rest as read_workload() gives it.
@@ -216,6 +224,20 @@ expected<std::optional<kube::scheduler_config>> load_scheduler_config(const run_
 
 } // namespace
 
+expected<kubernetes_workload> read_workload(const run_config& config, const vgpualloc::dialect_set& dialects,
+                                            input_reader& from) {
+    const auto objects = load_objects({config.classes}, from);
+    if (!objects) return unexpected(objects.error());
+    auto classes = read_pod_classes(*objects, dialects, config.classes);
+    if (!classes) return unexpected(classes.error());
+    auto arrivals = from.read_list(config.pods, vgputraces::read_arrivals);
+    if (!arrivals) return unexpected(arrivals.error());
+    kubernetes_workload workload{
+        .arrivals = *std::move(arrivals), .classes = *std::move(classes), .queues = std::nullopt};
+    if (auto read = read_queues_of(config, from, workload); !read) return unexpected(std::move(read).error());
+    return workload;
+}
+
 expected<kube::snapshot> make_empty_cluster(const std::vector<kube::manifest>& objects,
                                             const vgpualloc::dialect_set& dialects, const std::string& source) {
     if (std::ranges::none_of(objects, [](const kube::manifest& object) { return object.node.has_value(); })) {
@@ -276,19 +298,44 @@ expected<void> build(const kube::snapshot& state, std::span<const kube::manifest
 
 } // namespace
 
+expected<pod_ends> load_pod_ends(const run_config& config, input_reader& from) {
+    pod_ends ends{.seed = static_cast<std::uint64_t>(config.seed)};
+    if (config.start_ends == ends_stay) ends.from = pod_ends::source::stay;
+    if (!find_setting("start_ends")->is_path(config.start_ends)) return ends;
+    auto known = from.read_list(config.start_ends, vgputraces::read_pod_ends);
+    if (!known) return unexpected(std::move(known).error());
+    ends.from = pod_ends::source::table;
+    ends.known = *std::move(known);
+    ends.table_name = from.source().resolve(config.start_ends);
+    return ends;
+}
+
 expected<loaded_input> load_kubernetes(const run_config& config, input_reader& from) {
     loaded_input loaded;
     auto setting = load_setting(config, from);
     if (!setting) return unexpected(std::move(setting).error());
-    const auto objects = load_objects({from.source().resolve(config.nodes)}, from);
+    const bool starts_with_pods = !config.start.empty();
+    const std::string& source = starts_with_pods ? config.start : config.nodes;
+    const auto objects = load_objects({from.source().resolve(source)}, from);
     if (!objects) return unexpected(objects.error());
-    const auto state = make_empty_cluster(*objects, setting->dialects, config.nodes);
+    const auto state = starts_with_pods ? kube::make_snapshot(*objects, setting->dialects, from.stop())
+                                        : make_empty_cluster(*objects, setting->dialects, source);
     if (!state) return unexpected(state.error());
-    auto workload = read_workload(config, *state, from);
+    auto workload = read_workload(config, state->dialects, from);
     if (!workload) return unexpected(std::move(workload).error());
+    std::vector<error> start_warnings;
+    if (starts_with_pods) {
+        auto ends = load_pod_ends(config, from);
+        if (!ends) return unexpected(std::move(ends).error());
+        auto start = start_of(*state, *objects, workload->arrivals, workload->classes, *ends);
+        if (!start) return unexpected(std::move(start).error());
+        start_warnings = warnings_of(start->counts, source);
+        workload->start = *std::move(start);
+    }
     if (auto built = build(*state, *objects, *std::move(setting), *std::move(workload), loaded); !built) {
         return unexpected(std::move(built).error());
     }
+    std::ranges::move(start_warnings, std::back_inserter(loaded.warnings));
     if (config.offered_load > 0.0) {
         std::int64_t devices = 0;
         for (const auto& node : loaded.input.nodes.nodes) devices += static_cast<std::int64_t>(node.devices.size());

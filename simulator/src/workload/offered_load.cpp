@@ -1,6 +1,7 @@
 #include "vgpusim/workload/offered_load.hpp"
 
 #include <cstdint>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ struct demand {
 demand demand_of(const simulation_input& input) {
     demand result;
     wide_requested_units sum;
-    for (const arriving_pod& pod : input.pods) {
+    for (const arriving_pod& pod : std::span{input.pods}.subspan(input.running.size())) {
         if (!pod.duration) continue;
         sum += input.requested[pod.request].as<wide>().times(pod.duration->count());
     }

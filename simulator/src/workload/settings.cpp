@@ -35,6 +35,14 @@ constexpr auto table_of_settings() {
         input<&run_config::pods>("pods", "--pods", "Pod list, or table of arrivals (docs/workload.md), likewise"),
         input<&run_config::classes>("classes", "--classes",
                                     "With --format kubernetes: manifests of the classes of pods"),
+        input<&run_config::start>("start", "--start",
+                                  "With --format kubernetes, in place of --nodes: a cluster with its pods, with which "
+                                  "the run begins (docs/workload.md)"),
+        input<&run_config::start_ends>(
+            "start_ends", "--start-ends",
+            "When pods end that run there: drawn (from the rows of their class, the default), stay, or a table of pod "
+            "and end",
+            ends_words),
         input<&run_config::queues>("queues", "--queues", "Queues and their quotas; for every format but openb"),
         input<&run_config::config>(
             "config", "--config",
@@ -213,7 +221,8 @@ std::vector<std::pair<std::string, std::string>> shown_settings(const run_config
     const bool prices = uses_prices(config);
     std::erase_if(all, [&](const auto& setting) {
         const std::string& key = setting.first;
-        return (!moves && (key.starts_with("defragment") || key.starts_with("move_"))) ||
+        return (config.start.empty() && key.starts_with("start")) ||
+               (!moves && (key.starts_with("defragment") || key.starts_with("move_"))) ||
                (!prices && key.starts_with("price"));
     });
     for (auto& [key, value] : all) {

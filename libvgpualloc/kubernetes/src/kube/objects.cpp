@@ -175,6 +175,7 @@ private:
         target.created = metadata.at("creationTimestamp").text();
         read_controller(metadata, target);
         target.phase = cursor(object, target).at("status").at("phase").text();
+        target.started = cursor(object, target).at("status").at("startTime").text();
         target.pod->initialized = target.phase == "Running";
         read_readiness(cursor(object, target).at("status"), target);
         read_pod_spec(cursor(object, target).at("spec"), target);
@@ -268,7 +269,7 @@ bool manifest::says_the_same_as(const manifest& other) const {
                         object.host, object.rules, object.rules_ignored, object.gates, object.scheduler_name,
                         object.node_name, object.priority, object.priority_class, object.created, object.controller,
                         object.controller_name, object.terminating, object.phase, object.extended_resource,
-                        object.quota_hard, object.quota_used, object.has_deadline, object.is_unready);
+                        object.quota_hard, object.quota_used, object.has_deadline, object.is_unready, object.started);
     };
     const auto same_problem = [](const error& one, const error& another) {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);
@@ -306,7 +307,7 @@ bool is_unread_member(std::span<const std::string> path, std::string_view key) {
     if (path.size() == 1) {
         return !one_of(key, {"admissionChecks", "allocatable", "allocated", "capacity", "conditions", "currentHealthy",
                              "desiredHealthy", "disruptionsAllowed", "flavorsReservation", "flavorsUsage", "hard",
-                             "phase", "state", "used"});
+                             "phase", "startTime", "state", "used"});
     }
     return path.size() == 2 && path[1] == "conditions" && !one_of(key, {"message", "status", "type"});
 }

@@ -2,9 +2,11 @@
 // names.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vgpualloc/core/units.hpp"
@@ -20,6 +22,15 @@ struct mix_part {
     std::int64_t instances = 0;
 };
 
+/// How long pods waited in a replay that began with the nodes cut so. None: a wait without end.
+struct layout_waits {
+    std::optional<vgpualloc::ticks> median{};
+    std::optional<vgpualloc::ticks> p95{};
+};
+
+/// What a row has in place of a layout for nodes that are cut in no way that has a name, and stay so.
+inline constexpr std::string_view uncut = "as it is";
+
 /// One way to cut the nodes.
 struct layout_row {
     std::vector<std::string> layouts{}; ///< by position in layouts_found::nodes
@@ -32,17 +43,21 @@ struct layout_row {
     std::vector<std::int64_t>
         spare{}; ///< instances that nobody has then on nodes that take pods, by position in layouts_found::mix
     bool is_now = false;
+    std::optional<layout_waits> waits{}; ///< none: there was no replay
 };
 
 struct layouts_found {
     std::vector<std::string> nodes{};
-    std::vector<mix_part> mix{};    ///< ascending by name
-    std::int64_t others = 0;        ///< pods of the mix that ask for no instances and run on the nodes of the set
-    std::int64_t run = 0;           ///< pods of the mix that run now
-    std::int64_t wait = 0;          ///< that do not
-    std::vector<layout_row> rows{}; ///< most pods that run first, then fewest restarts, then least time
-    std::int64_t possible = 0;      ///< ways to cut the nodes; at most ways_counted_max
-    bool is_exhaustive = true;      ///< all of them were tried
+    std::vector<mix_part> mix{};     ///< ascending by name
+    std::int64_t others = 0;         ///< pods of the mix that ask for no instances and run on the nodes of the set
+    std::int64_t run = 0;            ///< pods of the mix that run now
+    std::int64_t wait = 0;           ///< that do not
+    std::vector<layout_row> rows{};  ///< most pods that run first, then fewest restarts, then least time
+    std::int64_t possible = 0;       ///< ways to cut the nodes; at most ways_counted_max
+    bool is_exhaustive = true;       ///< all of them were tried
+    std::vector<error> warnings{};   ///< of the replays
+    std::int64_t replayed = 0;       ///< pods whose waits rows have
+    std::int64_t replayed_never = 0; ///< pods beside these that run in none of the rows
 };
 
 /// Ways that are tried at most, and that are counted at most.
@@ -60,6 +75,9 @@ inline constexpr std::int64_t ways_counted_max = 1'000'000'000;
 [[nodiscard]] expected<layouts_found> find_layouts(const std::vector<kube::manifest>& objects,
                                                    const vgpualloc::dialect_set& dialects, const question& asked,
                                                    const std::string& set);
+
+/// Rows that the table has unless all are wanted.
+inline constexpr std::size_t layouts_shown_max = 10;
 
 /// As a table of the best rows, 10 or all, and as a document: docs/whatif.md names the members.
 [[nodiscard]] std::string layouts_text(const layouts_found& found, bool all);

@@ -42,8 +42,10 @@ struct row_counts {
     std::int64_t failed = 0;  ///< given up
     std::int64_t waiting = 0; ///< neither, when the run ended
     std::int64_t finished = 0;
-    std::int64_t started = 0;      ///< at least once
-    wide_integer waited_ticks = 0; ///< those, until their first start
+    std::int64_t started = 0;          ///< at least once
+    std::int64_t ran_before = 0;       ///< they ran when the run began, and count nowhere above
+    std::int64_t ran_before_ended = 0; ///< of these, those that have ended
+    wide_integer waited_ticks = 0;     ///< those, until their first start
 
     [[nodiscard]] double wait_mean_s() const noexcept {
         constexpr auto per_second = static_cast<double>(ticks_per_second.count());

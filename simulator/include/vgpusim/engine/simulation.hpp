@@ -249,6 +249,7 @@ private:
     [[nodiscard]] bool is_over() const noexcept;
     void hold(ticks until);
     void arrive();
+    void go_on(std::uint32_t pod);
     void enqueue(std::uint32_t job);
     void handle(const event& happening);
     void finish(std::uint32_t pod);

@@ -28,6 +28,11 @@ inline constexpr std::string_view prices_online = "online";
 inline constexpr std::string_view prices_solved = "lp";
 inline constexpr std::array<std::string_view, 2> prices_words{prices_online, prices_solved};
 
+/// When pods end that run as a run begins, beside a table.
+inline constexpr std::string_view ends_drawn = "drawn";
+inline constexpr std::string_view ends_stay = "stay";
+inline constexpr std::array<std::string_view, 2> ends_words{ends_drawn, ends_stay};
+
 /// What prices are solved from: the pod list, or the arrivals of the run so far.
 enum class price_demand : std::uint8_t { known, learned };
 
@@ -42,9 +47,12 @@ struct run_config {
     std::string config;           ///< format kubernetes: device configuration; empty: none
     std::string scheduler_config; ///< format kubernetes: Volcano's volcano-scheduler.conf; empty: none
     std::string catalog;          ///< format kubernetes: catalog file; empty: what is built in
-    std::string events;           ///< what happens to nodes and devices; empty: nothing
-    std::string failures;         ///< model that draws failures; empty: none
-    std::string autoscaler;       ///< nodes that are added for pods that wait; empty: none
+    std::string start;            ///< format kubernetes: the cluster that a run begins with; empty: `nodes`, empty
+    /// "drawn", "stay" or a table: when pods end that run in `start`
+    std::string start_ends{ends_drawn};
+    std::string events;     ///< what happens to nodes and devices; empty: nothing
+    std::string failures;   ///< model that draws failures; empty: none
+    std::string autoscaler; ///< nodes that are added for pods that wait; empty: none
     std::string policy = vgpualloc::default_policy;
     std::string device_policy; ///< empty: the policy itself
     std::string mode = "hami_core";

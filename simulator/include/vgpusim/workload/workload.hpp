@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "vgpualloc/model/cluster.hpp"
+#include "vgpualloc/model/placement.hpp"
 #include "vgpusim/workload/requested.hpp"
 #include "vgputraces/device_parts.hpp"
 
@@ -103,6 +104,8 @@ struct simulation_input {
     std::vector<pod_request> requests; ///< distinct ones
     requested_table requested;         ///< per request, what it asks for
     std::vector<arriving_pod> pods;    ///< in order of arrival
+    /// Where the first pods are, which run when the run begins. Each is a job of its own.
+    std::vector<vgpualloc::placement> running{};
     vgpualloc::workload typical;
     /// All pods of the list as it is given, by how many ask for the same; empty: `typical` is that already.
     vgpualloc::workload demand{};

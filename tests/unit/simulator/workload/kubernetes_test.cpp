@@ -147,4 +147,33 @@ TEST(kubernetes_workload, a_cluster_is_nodes_that_can_all_be_read) {
     EXPECT_THAT(refusal(""), HasSubstr("f.yaml: missing; expected at least one object of kind Node"));
 }
 
+TEST(kubernetes_workload, pods_of_a_start_come_before_all_rows_and_keep_their_names) {
+    const auto state = empty_cluster(vgpu_node("b", 2));
+    const auto built = [&](const std::string& row_name) {
+        vgpusim::cluster_start start{.nodes = state.nodes()};
+        start.running.push_back({.name = "ns/x",
+                                 .request = classes_of(classes_text)->front().templates.front().request,
+                                 .priority = 3,
+                                 .where = vgpualloc::placement{.node = vgpualloc::node_index{0}, .shares = {}},
+                                 .duration = ticks{7}});
+        start.waiting.push_back({.name = "ns/w", .request = start.running.front().request});
+        return vgpusim::build_kubernetes_workload(
+            state,
+            {.arrivals = vgputraces::read_arrivals("name,class,arrival\n" + row_name + ",small,0\n", "a.csv").value(),
+             .classes = classes_of(classes_text).value(),
+             .queues = std::nullopt,
+             .start = std::move(start)});
+    };
+    const auto input = built("r");
+    ASSERT_TRUE(input) << input.error().message();
+    EXPECT_THAT(input->names, ElementsAre("ns/x", "ns/w", "r"));
+    EXPECT_EQ(input->running.size(), 1U);
+    EXPECT_EQ(input->pods[0].duration, ticks{7});
+    ASSERT_EQ(input->jobs.size(), 3U) << "a pod of the start has a priority";
+    EXPECT_EQ(input->jobs[0].priority, 3);
+    EXPECT_THAT(input->members, ElementsAre(0U, 1U, 2U));
+    EXPECT_THAT(built("ns/w").error().message(),
+                HasSubstr("got 'ns/w', expected a name that no pod of the cluster has"));
+}
+
 } // namespace

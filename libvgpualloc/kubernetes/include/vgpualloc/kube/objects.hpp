@@ -59,6 +59,7 @@ struct manifest {
     std::int64_t priority = 0; ///< of a pod as spec.priority has it, or else of its class; of a PriorityClass its value
     std::string priority_class;  ///< of a pod: spec.priorityClassName
     std::string created;         ///< of a pod: metadata.creationTimestamp, as written; these sort by time
+    std::string started;         ///< of a pod: status.startTime, as written
     std::string controller;      ///< of pods and what makes them: kind of the object that made it; empty: nobody said
     std::string controller_name; ///< the name of that object
     bool terminating = false;    ///< it is being deleted
