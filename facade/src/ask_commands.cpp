@@ -188,7 +188,7 @@ void show_into(reply_texts& reply, const named_options& options, const vgpuforma
     reply.json = vgpuops::show::overview_json(*seen);
 }
 
-/// A question of `why`, about one pod or, where it is empty, all that wait.
+/// A question of `why`, about one pod or owner or, where it is empty, all that wait.
 struct about : why_question {
     std::string pod;
 };
@@ -209,11 +209,11 @@ void why_into(reply_texts& reply, const named_options& options, const vgpuformat
         reply.json = vgpuops::why::waiting_json(*answer);
         return;
     }
-    const auto answer = why_pod(*chosen, chosen->pod, source, stop);
+    const auto answer = why_one(*chosen, chosen->pod, source, stop);
     if (!answer) return reply.fail(answer.error());
     const std::vector<std::string> arguments = cluster_arguments(*chosen);
-    reply.text = vgpuops::why::pod_text(*answer, arguments);
-    reply.json = vgpuops::why::pod_json(*answer, arguments);
+    reply.text = text_of(*answer, arguments);
+    reply.json = json_of(*answer, arguments);
 }
 
 void explain_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,

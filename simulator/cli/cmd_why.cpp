@@ -24,6 +24,7 @@ struct why_options {
         std::vector<named_input> named;
         add_inputs(named, "CLUSTER", question.cluster);
         add_inputs(named, question.dialects);
+        add_inputs(named, "--pod", {pod});
         return named;
     }
 };
@@ -31,10 +32,10 @@ struct why_options {
 void run(const why_options& chosen) {
     read_stdin_once(chosen.inputs());
     if (!chosen.pod.empty()) {
-        const auto about_pod = or_end(vgpufacade::why_pod(chosen.question, chosen.pod, files_here()));
+        const auto answered = or_end(vgpufacade::why_one(chosen.question, chosen.pod, files_here()));
         const std::vector<std::string> arguments = vgpufacade::cluster_arguments(chosen.question);
-        fmt::print("{}", chosen.json ? vgpuops::why::pod_json(about_pod, arguments)
-                                     : vgpuops::why::pod_text(about_pod, arguments));
+        fmt::print("{}",
+                   chosen.json ? vgpufacade::json_of(answered, arguments) : vgpufacade::text_of(answered, arguments));
         return;
     }
     const auto answered = or_end(vgpufacade::why(chosen.question, files_here()));
@@ -48,8 +49,9 @@ void add_why(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
         "why", "Tell why pods wait, and what would have to change: verdicts, nodes by reason, changes that were tried");
     add_cluster(*command, chosen->question.cluster);
-    add_filled(*command, "--pod", chosen->pod, "POD",
-               "One pod of the cluster (namespace/name, or name). Default: all that wait");
+    add_filled(*command, "--pod", chosen->pod, "POD|FILE",
+               "One pod of the cluster, or the owner of some (namespace/name, or name), or a manifest. Default: all "
+               "pods that wait");
     add_dialect_files(*command, chosen->question.dialects);
     command->add_flag("--json", chosen->json, "As JSON, with everything, in whole numbers");
     command->callback([chosen] { run(*chosen); });

@@ -9,6 +9,7 @@ from support import SOURCE, CliTest
 
 ATLAS = "scenarios/clusters/atlas.json"
 PAGE = (SOURCE / "docs" / "why.md").read_text(encoding="utf-8")
+DATA = "tests/data/why"
 WAITING = ("train/llm-3", "serve/ranker-4", "train/eval-7", "research/embed-0")
 
 # What is printed of the pods that the page does not show.
@@ -19,8 +20,9 @@ NODES  REASON        FREE/ASKED                        WHICH
     1  too few free  no mig-3g.40gb free               mig-1
     5  wrong kind    offers no nvidia.com/mig-3g.40gb  a100-[1-3], mig-2, t4-1
 would fit if (each alone, each was tried)
-  a pod with mig-3g.40gb ends  serve/ranker-[0-3] have one each
-  1 node more like mig-1       vgpusim whatif scenarios/clusters/atlas.json --add-nodes mig-1=1
+  a pod with mig-3g.40gb ends           serve/ranker-[0-3] have one each
+  mig-2 is cut all-balanced, 7 restart  vgpusim whatif scenarios/clusters/atlas.json --set-mode mig-2=mig:all-balanced
+  1 node more like mig-1                vgpusim whatif scenarios/clusters/atlas.json --add-nodes mig-1=1
 asks: nvidia.com/mig-3g.40gb 1, cpu 8, memory 32 GiB, any node; priority 0; since 2026-11-25T22:00:00Z
 kube-scheduler: 0/6 nodes are available: 1 node(s) had untolerated taint {team: dev},
   1 node(s) were unschedulable, 4 Insufficient nvidia.com/mig-3g.40gb.
@@ -49,7 +51,6 @@ would fit if (each alone, each was tried)
 asks: nvidia.com/gpu 1, cpu 2, memory 8 GiB, pool=dev; priority 0; since 2026-11-26T05:00:00Z
 kube-scheduler: 0/6 nodes are available: 1 node(s) had untolerated taint {team: dev},
   1 node(s) were unschedulable, 4 node(s) didn't match Pod's node affinity/selector.
-not looked at: ResourceQuota: gpu
 """,
 }
 
@@ -65,7 +66,7 @@ class Why(CliTest):
 
     def test_the_page_shows_what_is_printed(self):
         examples = re.findall(r"```console\n\$ vgpusim (why [^\n]*)\n(.*?)```", PAGE, re.DOTALL)
-        self.assertEqual(len(examples), 2)
+        self.assertEqual(len(examples), 5)
         for command, output in examples:
             with self.subTest(command=command):
                 self.assertEqual(self.why(*shlex.split(command)[1:]), output)
@@ -89,22 +90,88 @@ class Why(CliTest):
                 self.assertEqual(self.document(cluster, "--pod", pod)["verdict"], verdict, pod)
 
     def test_commands_start_the_pod_when_they_are_run_as_printed(self):
-        commands = 0
-        for pod in WAITING:
-            for change in self.document(ATLAS, "--pod", pod)["changes"]:
+        options = set()
+        cluster = json.loads((SOURCE / ATLAS).read_text(encoding="utf-8"))
+        large = next(item for item in cluster["items"] if item["metadata"]["name"] == "llm-3")
+        large["metadata"]["name"] = "llm-4"
+        for named in (*WAITING, f"{DATA}/trainer.yaml", f"{DATA}/mig.yaml", self.write("large.json", json.dumps(large))):
+            told = self.document(ATLAS, "--pod", named)
+            for change in told["changes"]:
                 self.assertIs(change["tried"], True)
                 self.assertNotEqual(change["command"] is None, change["then"] is None, change)
                 if change["command"] is None:
                     continue
-                commands += 1
-                done = self.vgpusim(*shlex.split(change["command"])[1:], "--json", cwd=SOURCE)
-                answer = json.loads(done.stdout)
+                words = shlex.split(change["command"])
+                options.add(words[-2])
+                answer = json.loads(self.vgpusim(*words[1:], "--json", cwd=SOURCE).stdout)
                 if "moves" in answer:
                     self.assertTrue(answer["found"] and answer["moves"], change)
-                else:
-                    entry = next(e for e in answer["pods"] if f"{e['namespace']}/{e['name']}" == pod)
-                    self.assertEqual(entry["refused"], 0, change)
-        self.assertGreaterEqual(commands, 3)
+                    continue
+                entry = next(e for e in answer["pods"] if f"{e['namespace']}/{e['name']}" == told["pod"])
+                self.assertEqual((entry["refused"], len(entry["placed"])), (0, told["pods"]), change)
+                self.assertEqual(entry["origin"], "added" if told["file"] else "waits")
+        self.assertEqual(options, {"--pod", "--add-pod", "--uncordon", "--add-nodes", "--set-mode"})
+
+    def test_a_layout_says_how_many_pods_restart(self):
+        changes = [change for change in self.document(ATLAS, "--pod", "serve/ranker-4")["changes"]
+                   if change["command"] and "--set-mode" in change["command"]]
+        self.assertEqual([change["what"] for change in changes], ["mig-2 is cut all-balanced, 7 restart"])
+        counts = json.loads(self.vgpusim(*shlex.split(changes[0]["command"])[1:], "--json", cwd=SOURCE).stdout)["counts"]
+        self.assertEqual((counts["restarts"], counts["stops"]), (7, 0))
+
+    def test_what_frees_a_quota_lets_the_owner_make_its_pods_when_it_is_done(self):
+        told = self.document(ATLAS, "--pod", "research/sweep")
+        self.assertEqual((told["kind"], told["verdict"]), ("Job", "quota"))
+        self.assertEqual([(pod["pod"], pod["amount"], pod["state"]) for pod in told["counted"]],
+                         [("research/nb-0", "1", "runs"), ("research/embed-0", "1", "waits: never")])
+        for change in told["changes"]:
+            cluster = json.loads((SOURCE / ATLAS).read_text(encoding="utf-8"))
+            quota = next(item for item in cluster["items"] if item["kind"] == "ResourceQuota")
+            if change["what"].startswith("quota "):
+                for part in ("spec", "status"):
+                    quota[part]["hard"]["requests.nvidia.com/gpu"] = change["what"].rsplit(" ", 1)[1]
+            else:
+                gone = change["what"].removesuffix(" is deleted").split("/")[1]
+                cluster["items"] = [item for item in cluster["items"]
+                                    if (item["metadata"].get("namespace"), item["metadata"]["name"]) != ("research", gone)]
+                quota["status"]["used"]["requests.nvidia.com/gpu"] = "1"
+            changed = self.write("changed.json", json.dumps(cluster))
+            self.assertEqual(self.document(changed)["makes_no_pods"], [], change)
+            job = next(item for item in cluster["items"] if item["kind"] == "Job")
+            self.assertEqual(self.document(changed, "--pod", self.write("job.json", json.dumps(job)))["verdict"], "fits now")
+        self.assertEqual({change["what"] for change in told["changes"]},
+                         {"quota gpu is 3", "research/embed-0 is deleted", "research/nb-0 is deleted"})
+
+    def test_a_file_may_be_held_by_a_quota_and_by_a_gate(self):
+        held = self.document(ATLAS, "--pod", f"{DATA}/more-sweep.yaml")
+        self.assertEqual((held["verdict"], held["pods"], held["pods_fit_now"]), ("quota", 2, 0))
+        self.assertIn("quota gpu is 3", [change["what"] for change in held["changes"]])
+        cluster = json.loads((SOURCE / ATLAS).read_text(encoding="utf-8"))
+        gated = next(item for item in cluster["items"] if item["metadata"]["name"] == "eval-7")
+        gated["metadata"]["name"] = "eval-8"
+        told = self.document(ATLAS, "--pod", self.write("gated.json", json.dumps(gated)))
+        self.assertEqual((told["pod"], told["verdict"]), ("train/eval-8", "gate"))
+
+    def test_a_file_is_answered_as_whatif_places_it(self):
+        for name, pods in (("trainer", 2), ("mig", 1)):
+            path = f"{DATA}/{name}.yaml"
+            told = self.document(ATLAS, "--pod", path)
+            waiting = json.loads((SOURCE / ATLAS).read_text(encoding="utf-8"))
+            waiting["items"] = [item for item in waiting["items"] if item["kind"] != "Pod" or item["spec"].get("nodeName")]
+            cluster = self.write("nobody-waits.json", json.dumps(waiting))
+            done = self.vgpusim("whatif", cluster, "--add-pods", path, "--policy", "best_fit", "--json", cwd=SOURCE)
+            entry = next(e for e in json.loads(done.stdout)["pods"] if e["origin"] == "added")
+            self.assertEqual((told["pods"], told["pods_fit_now"]), (pods, len(entry["placed"])), name)
+
+    def test_owners_of_pods_are_answered_with_all_of_them(self):
+        told = self.document(ATLAS, "--pod", "serve/ranker")
+        self.assertEqual((told["owner"], told["kind"]), ("serve/ranker", "ReplicaSet"))
+        self.assertEqual(told["running"]["pods"], [f"serve/ranker-{number}" for number in range(4)])
+        self.assertEqual([(group["verdict"], group["pods"]) for group in told["groups"]], [("all used", ["serve/ranker-4"])])
+        self.assertEqual(self.why(ATLAS, "--pod", "asr").splitlines()[0], "serve/asr (ReplicaSet): 2 pods run, none waits.")
+        done = self.vgpusim("why", ATLAS, "--pod", "nb", cwd=SOURCE)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("expected one owner of that name, with its namespace: dev/nb, research/nb", done.stderr)
 
     def test_changes_of_the_pod_make_it_fit_in_its_object(self):
         cluster = json.loads((SOURCE / ATLAS).read_text(encoding="utf-8"))

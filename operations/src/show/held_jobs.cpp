@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "overview_parts.hpp"
-#include "vgpualloc/dialect/quantity.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpuops/show/pod_use.hpp"
 
@@ -17,26 +16,6 @@ namespace vgpuops::show {
 namespace {
 
 using vgpualloc::kubernetes::quantity_unit;
-
-/// What one pod of a Job counts of a resource as a quota names it, as an amount of the unit in which the quota is
-/// compared; none: of a resource that is not looked at.
-struct counted_amount {
-    std::int64_t amount = 0;
-    quantity_unit unit = quantity_unit::one;
-};
-
-std::optional<counted_amount> counted_by(const kube::manifest& job, const std::map<std::string, std::int64_t>& devices,
-                                         const std::string& limited) {
-    if (limited == "pods" || limited == "count/pods") return counted_amount{.amount = 1};
-    if (limited == "cpu" || limited == "requests.cpu") {
-        return counted_amount{.amount = job.cpu.count(), .unit = quantity_unit::thousandth};
-    }
-    if (limited == "memory" || limited == "requests.memory") return counted_amount{.amount = job.memory.count()};
-    constexpr std::string_view prefix = "requests.";
-    const auto entry = devices.find(limited.starts_with(prefix) ? limited.substr(prefix.size()) : limited);
-    if (entry == devices.end()) return std::nullopt;
-    return counted_amount{.amount = entry->second};
-}
 
 /// The first resource of a quota of which too little is left for one pod; none: a pod may be made, or the quota does
 /// not say what is used.
@@ -55,6 +34,7 @@ std::optional<held_job> held_by(const kube::manifest& quota, const kube::manifes
         const std::string needed_words = std::to_string(needed->amount) + (is_in_thousandths ? "m" : "");
         return held_job{
             .because = fmt::format("quota {}: {} of {} used, {} more needed", quota.name, used, hard, needed_words),
+            .quota = quota.name,
             .resource = limited,
             .used = used,
             .hard = hard,
@@ -84,19 +64,38 @@ void add_jobs_of_quotas(const kube::snapshot& state, const std::vector<kube::man
         const auto pod = kube::read_snapshot_pod(*job, state);
         if (!pod || !asks_for_devices(*pod)) continue;
         const auto devices = resources_of(state, pod->object);
-        for (const kube::manifest* const quota : quotas) {
-            if (kube::namespace_of(*quota) != ns) continue;
-            auto held = held_by(*quota, *job, devices);
-            if (!held) continue;
-            held->name = ns + "/" + job->name;
-            held->asked = asked_by(state, pod->request);
-            to.push_back(*std::move(held));
-            break;
-        }
+        auto held = held_by_quotas(quotas, *job, devices);
+        if (!held) continue;
+        held->name = ns + "/" + job->name;
+        held->asked = asked_by(state, pod->request);
+        to.push_back(*std::move(held));
     }
 }
 
 } // namespace
+
+std::optional<counted_amount> counted_by(const kube::manifest& maker,
+                                         const std::map<std::string, std::int64_t>& devices,
+                                         const std::string& limited) {
+    if (limited == "pods" || limited == "count/pods") return counted_amount{.amount = 1};
+    if (limited == "cpu" || limited == "requests.cpu") {
+        return counted_amount{.amount = maker.cpu.count(), .unit = quantity_unit::thousandth};
+    }
+    if (limited == "memory" || limited == "requests.memory") return counted_amount{.amount = maker.memory.count()};
+    constexpr std::string_view prefix = "requests.";
+    const auto entry = devices.find(limited.starts_with(prefix) ? limited.substr(prefix.size()) : limited);
+    if (entry == devices.end()) return std::nullopt;
+    return counted_amount{.amount = entry->second};
+}
+
+std::optional<held_job> held_by_quotas(const std::vector<const kube::manifest*>& quotas, const kube::manifest& maker,
+                                       const std::map<std::string, std::int64_t>& devices) {
+    for (const kube::manifest* const quota : quotas) {
+        if (kube::namespace_of(*quota) != kube::namespace_of(maker)) continue;
+        if (auto held = held_by(*quota, maker, devices)) return held;
+    }
+    return std::nullopt;
+}
 
 std::vector<held_job> held_jobs(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                 const selection& chosen) {

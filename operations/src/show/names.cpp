@@ -89,6 +89,10 @@ void add_device_words(const counted_devices& entry, std::vector<std::string>& wo
 
 } // namespace
 
+std::string gpu_words(std::int64_t milli) {
+    return thousandths(milli) + (milli == 1000 ? " GPU" : " GPUs"); // thousandths of one
+}
+
 std::string thousandths(std::int64_t amount) {
     std::string digits = fmt::format("{}.{:03}", amount / 1000, amount % 1000);
     while (digits.ends_with('0')) digits.pop_back();

@@ -71,13 +71,12 @@ first_verdicts add_waiting(const kube::snapshot& state, const std::vector<kube::
 
 namespace {
 
-/// What of the cluster Kubernetes decides by and nothing here looked at. Quotas are shown.
-std::vector<std::string> not_looked_at(kube::snapshot& state) {
+/// What of the cluster Kubernetes decides by and nothing here looked at.
+std::vector<std::string> not_looked_at(const kube::snapshot& state) {
     std::vector<const kube::snapshot_pod*> pods;
     for (const kube::snapshot_pod& pod : state.pending) {
         if (asks_for_devices(pod)) pods.push_back(&pod);
     }
-    std::erase_if(state.rule_objects, [](const auto& object) { return object.kind == "ResourceQuota"; });
     return explaining::not_considered(state, pods);
 }
 

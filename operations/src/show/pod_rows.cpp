@@ -1,12 +1,12 @@
 // Who has GPUs and who waits for some: pods by namespace, queue, owner or resource.
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <utility>
 
 #include "overview_parts.hpp"
+#include "owner_names.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpuops/show/pod_use.hpp"
 
@@ -30,45 +30,6 @@ std::map<std::string, std::vector<quota_amount>> quotas_of(const kube::snapshot&
     }
     return result;
 }
-
-/// Who made which pod: the objects that say it.
-class owner_names {
-public:
-    explicit owner_names(const std::vector<kube::manifest>& objects) {
-        for (const kube::manifest& object : objects) {
-            if (!object.controller.empty()) makers_.emplace(key_of(object.kind, object), &object);
-        }
-    }
-
-    /// "train/llm Job": the topmost of the objects that made the pod, as far as the objects say it, or the pod itself.
-    [[nodiscard]] std::string top_of(const kube::snapshot_pod& pod) const {
-        constexpr int steps_max = 8; // against a circle
-        std::string kind = "Pod";
-        std::string name = pod.name;
-        for (int step = 0; step < steps_max; ++step) {
-            const auto maker = makers_.find(maker_key{kind, pod.ns, name});
-            if (maker == makers_.end()) break;
-            kind = maker->second->controller;
-            name = maker->second->controller_name;
-        }
-        // Exports seldom have ReplicaSets. A Deployment calls its own by its name and this label's value.
-        const auto hash = pod.object.labels.find("pod-template-hash");
-        if (kind == "ReplicaSet" && hash != pod.object.labels.end() && name.ends_with("-" + hash->second)) {
-            name.resize(name.size() - hash->second.size() - 1);
-            kind = "Deployment";
-        }
-        return pod.ns + "/" + name + " " + kind;
-    }
-
-private:
-    using maker_key = std::array<std::string, 3>; ///< kind, namespace and name
-
-    static maker_key key_of(const std::string& kind, const kube::manifest& object) {
-        return {kind, kube::namespace_of(object), object.name.substr(0, object.name.find('/'))}; // without a task
-    }
-
-    std::map<maker_key, const kube::manifest*> makers_; ///< objects that something made
-};
 
 /// The queue of Kueue or Volcano that a pod names; empty: none.
 std::string queue_of(const kube::snapshot_pod& pod) {
@@ -135,7 +96,7 @@ pod_counter::key_function key_of_rows(const kube::snapshot& state, const std::ve
         return [&state](const kube::snapshot_pod& pod) { return resource_words(state, pod); };
     }
     if (rows == row_kind::owner) {
-        return [owners = owner_names{objects}](const kube::snapshot_pod& pod) { return owners.top_of(pod); };
+        return [owners = owner_names{objects}](const kube::snapshot_pod& pod) { return owners.top_of(pod).words(); };
     }
     return [](const kube::snapshot_pod& pod) { return pod.ns; };
 }

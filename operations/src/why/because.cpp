@@ -33,9 +33,9 @@ std::int64_t free_of_the_kind(const show::room& available) {
     return sum;
 }
 
-/// The same in GPUs, to a tenth.
-std::string free_words(const show::room& available) {
-    return show::thousandths(show::rounded(free_of_the_kind(available), show::tenth));
+/// The same to a tenth of a GPU.
+std::int64_t free_in_tenths(const show::room& available) {
+    return show::rounded(free_of_the_kind(available), show::tenth);
 }
 
 /// Of all nodes that have a reason, the check of that kind of which most is there, in proportion.
@@ -59,7 +59,7 @@ bool has_unit_of_devices(const explaining::refusal& refused) {
 
 std::string scattered_words(const kube::snapshot_pod& pod, const show::room& available,
                             const std::vector<node_reasons>& nodes) {
-    const std::string free_now = free_words(available);
+    const std::string free_now = show::thousandths(free_in_tenths(available));
     const auto most = closest(nodes, node_reason::too_few_free);
     if (!most) return fmt::format("{}; {} free, not in one place", device_words(pod), free_now);
     const explaining::refusal& refused = most->refused;
@@ -94,7 +94,8 @@ std::string all_used_words(kube::snapshot& state, const kube::snapshot_pod& pod,
                            const stop_signal& stop) {
     const std::string profile = single_profile(pod.request);
     if (profile.empty()) {
-        return fmt::format("{}; {} GPUs free of the right kind", device_words(pod), free_words(available));
+        return fmt::format("{}; {} free of the right kind", device_words(pod),
+                           show::gpu_words(free_in_tenths(available)));
     }
     const std::int64_t places = room_without_pods(state, pod.request, stop);
     return fmt::format("mig-{}: {} of {} used", profile, places - available.more, places);

@@ -3,16 +3,28 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "../show/near_names.hpp"
 #include "../show/overview_parts.hpp"
 #include "because.hpp"
+#include "owned_pods.hpp"
 #include "try_changes.hpp"
+#include "try_quota.hpp"
+#include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/kube/limit_ranges.hpp"
+#include "vgpualloc/kube/quotas.hpp"
 #include "vgpuformats/some_names.hpp"
+#include "vgpuops/show/headroom.hpp"
 #include "vgpuops/show/names.hpp"
 #include "vgpuops/why/scheduler_words.hpp"
 #include "waiting_rooms.hpp"
@@ -31,7 +43,8 @@ error not_one_pod(const std::string& name, std::string accepted) {
     return bad_value(error_code::unknown_name, "", name, std::move(accepted)).at("--pod");
 }
 
-expected<pod_place> find_pod(const kube::snapshot& state, const std::string& name) {
+expected<pod_place> find_pod(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                             const std::string& name) {
     std::vector<pod_place> matches;
     std::vector<std::string> names;
     const auto look_at = [&](const kube::snapshot_pod& pod, const std::string& runs_on) {
@@ -50,6 +63,7 @@ expected<pod_place> find_pod(const kube::snapshot& state, const std::string& nam
     }
     if (names.empty()) return unexpected(not_one_pod(name, "a pod of the cluster, which has none"));
     constexpr std::size_t names_shown = 3;
+    for (const std::string& owner : owners_of_pods(state, objects)) names.push_back(owner);
     return unexpected(not_one_pod(name, "a pod of the cluster; near: " +
                                             vgpuformats::joined(show::near_names(name, names, names_shown))));
 }
@@ -73,9 +87,132 @@ std::optional<show::held_job> held_owner(const kube::snapshot& state, const std:
     return jobs.size() == 1 ? std::optional{jobs.front()} : std::nullopt;
 }
 
+pod_answer begin_answer(const kube::snapshot& state, const kube::snapshot_pod& pod) {
+    pod_answer result{.name = pod.full_name(),
+                      .cpu_milli = pod.request.cpu.count(),
+                      .memory_mib = vgpualloc::mib_up(pod.request.memory),
+                      .rules = show::shape_rules(pod.request)};
+    result.warnings = state.warnings;
+    return result;
+}
+
 /// What a pod without devices waits for, which `show` has no verdict for.
 error asks_for_no_device(const std::string& name) {
     return bad_value(error_code::unsupported, "", name, "a pod that asks for GPUs or other devices").at("--pod");
+}
+
+/// Verdict, what it is due to, and what the pod asks for: as all pods of the snapshot that wait are told apart.
+expected<void> add_verdict(kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                           const kube::snapshot_pod& pod, pod_answer& to, const stop_signal& stop) {
+    const waiting_rooms waiting = rooms_for_waiting(state, objects, stop);
+    if (stop.raised()) return unexpected(stop_signal::stopped());
+    const auto entry = std::ranges::find(waiting.pods, to.name, &show::waiting_pod::name);
+    if (entry == waiting.pods.end()) return unexpected(asks_for_no_device(to.name));
+    to.verdict = entry->why;
+    if (const auto asks = waiting.asks.find(pod.request); asks != waiting.asks.end()) to.asks = asks->second;
+    to.because = because_of(state, pod, to.verdict, room_for(waiting, pod), stop);
+    return {};
+}
+
+/// The answer with what the nodes say, and with changes that help.
+expected<pod_answer> finished(kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                              const vgpualloc::dialect_set& dialects, pod_to_start wanted, pod_answer result,
+                              const stop_signal& stop) {
+    const kube::snapshot_pod& pod = *wanted.pod;
+    if (!pod.failure) {
+        const auto explained = explain_waiting(state, pod, stop);
+        if (!explained) return unexpected(explained.error());
+        result.nodes = reasons_of(state, *explained);
+        result.scheduler_words = scheduler_words(state, objects, pod);
+        wanted.nodes = &result.nodes;
+        std::ranges::move(try_changes(state, objects, dialects, wanted, stop), std::back_inserter(result.changes));
+    }
+    if (stop.raised()) return unexpected(stop_signal::stopped());
+    const std::vector<const kube::snapshot_pod*> pods{&pod};
+    result.not_looked_at = explaining::not_considered(state, pods);
+    return result;
+}
+
+/// Who counts for the quota that holds an owner, or a pod of a file, and changes that help.
+void add_quota(kube::snapshot& state, const std::vector<kube::manifest>& objects, const kube::manifest& maker,
+               const show::held_job& held, pod_answer& to, const stop_signal& stop) {
+    const std::string ns = kube::namespace_of(maker);
+    std::erase_if(state.pending, [&](const kube::snapshot_pod& pod) { return pod.ns != ns; });
+    const waiting_rooms waiting = rooms_for_waiting(state, objects, stop);
+    std::map<std::string, show::verdict> verdicts;
+    for (const kube::snapshot_pod& pod : state.pending) verdicts.emplace(pod.full_name(), show::verdict::fits_now);
+    for (const show::waiting_pod& pod : waiting.pods) verdicts[pod.name] = pod.why;
+    to.counted = counted_pods(state, objects, held, verdicts);
+    to.changes = try_quota(state, objects, maker, held, to.counted, stop);
+}
+
+/// An owner that makes no pods, with what would have to change.
+expected<pod_answer> about_held_owner(kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                      show::held_job held, const stop_signal& stop) {
+    pod_answer result{.name = held.name, .kind = held.kind, .makes_no_pods = held};
+    result.warnings = state.warnings;
+    const auto is_maker = [&](const kube::manifest& object) {
+        return object.pod && object.kind == held.kind && kube::namespace_of(object) + "/" + object.name == held.name;
+    };
+    const auto maker = std::ranges::find_if(objects, is_maker);
+    if (maker == objects.end()) return result;
+    if (held.by_queue) {
+        const auto pod = kube::read_snapshot_pod(*maker, state);
+        const std::vector<std::string> names = pod ? takers_of(state, pod->request) : std::vector<std::string>{};
+        if (!names.empty()) {
+            const char* const which = maker->replicas == 1 ? "its pod" : "its first pod";
+            result.changes.push_back({.what = "its queue lets it in", .then = takers_words(names, which)});
+        }
+    } else {
+        add_quota(state, objects, *maker, held, result, stop);
+    }
+    if (stop.raised()) return unexpected(stop_signal::stopped());
+    return result;
+}
+
+/// The one object of a file that is or makes a pod.
+expected<kube::manifest*> only_maker(std::vector<kube::manifest>& added, const std::string& file) {
+    std::vector<kube::manifest*> makers;
+    for (kube::manifest& object : added) {
+        if (!object.problems.empty()) return unexpected(object.problems.front());
+        if (object.pod) makers.push_back(&object);
+    }
+    if (makers.size() == 1) return makers.front();
+    return unexpected(bad_value(error_code::mismatch, "", file,
+                                fmt::format("one object that is or makes a pod; the file has {} (whatif --add-pods "
+                                            "places all of them)",
+                                            makers.size()))
+                          .at("--pod"));
+}
+
+/// Lets so many pods run, as far as they fit, and says how many do.
+std::int64_t fill(kube::snapshot& state, const kube::snapshot_pod& pod, std::int64_t pods, const stop_signal& stop) {
+    const vgpualloc::owned_policies policies = show::best_fit();
+    vgpualloc::allocator decider{*state.book, policies.pair()};
+    const auto request = decider.intern(pod.request);
+    if (!request) return 0;
+    stop_signal end = stop;
+    std::int64_t placed = 0;
+    for (; placed < pods && !end.poll(); ++placed) {
+        const auto where = decider.decide(*request);
+        if (!where) break;
+        const pod_id id{state.bound.size()};
+        const auto reserved = state.book->reserve(vgpualloc::booking_for(id, pod.request, *where));
+        VGA_ASSERT(reserved.has_value(), "the ledger accepts what the allocator decides");
+        const auto committed = state.book->commit(id);
+        VGA_ASSERT(committed.has_value(), "a reserved pod is committed");
+        state.bound.push_back({.pod = pod, .node = where->node});
+    }
+    return placed;
+}
+
+/// Takes the last pods away again.
+void forget_last(kube::snapshot& state, std::size_t pods) {
+    for (std::size_t i = 0; i < pods; ++i) {
+        const auto released = state.book->release(pod_id{state.bound.size() - 1});
+        VGA_ASSERT(released.has_value(), "it was placed");
+        state.bound.pop_back();
+    }
 }
 
 } // namespace
@@ -84,41 +221,88 @@ expected<pod_answer> pod_of(const std::vector<kube::manifest>& objects, const vg
                             const std::string& name, const stop_signal& stop) {
     auto state = kube::make_snapshot(objects, dialects, stop);
     if (!state) return unexpected(std::move(state).error());
-    const auto place = find_pod(*state, name);
+    const auto place = find_pod(*state, objects, name);
     if (!place) {
         auto held = held_owner(*state, objects, name);
         if (!held) return unexpected(place.error());
-        pod_answer of_owner{.name = held->name, .makes_no_pods = std::move(held)};
-        of_owner.warnings = state->warnings;
-        return of_owner;
+        return about_held_owner(*state, objects, *std::move(held), stop);
     }
     const kube::snapshot_pod& pod = *place->pod;
-    pod_answer result{.name = pod.full_name(),
-                      .runs_on = place->runs_on,
-                      .cpu_milli = pod.request.cpu.count(),
-                      .memory_mib = vgpualloc::mib_up(pod.request.memory),
-                      .rules = show::shape_rules(pod.request)};
-    result.warnings = state->warnings;
+    pod_answer result = begin_answer(*state, pod);
+    result.runs_on = place->runs_on;
     add_object(objects, result);
     if (!result.runs_on.empty()) return result;
-    const waiting_rooms waiting = rooms_for_waiting(*state, objects, stop);
-    if (stop.raised()) return unexpected(stop_signal::stopped());
-    const auto entry = std::ranges::find(waiting.pods, result.name, &show::waiting_pod::name);
-    if (entry == waiting.pods.end()) return unexpected(asks_for_no_device(name));
-    result.verdict = entry->why;
-    if (const auto asks = waiting.asks.find(pod.request); asks != waiting.asks.end()) result.asks = asks->second;
-    result.because = because_of(*state, pod, result.verdict, room_for(waiting, pod), stop);
-    if (!pod.failure) {
-        const auto explained = explain_waiting(*state, pod, stop);
-        if (!explained) return unexpected(explained.error());
-        result.nodes = reasons_of(*state, *explained);
-        result.scheduler_words = scheduler_words(*state, objects, pod);
-        result.changes = try_changes(*state, objects, dialects, pod, result.verdict, result.nodes, stop);
+    if (auto done = add_verdict(*state, objects, pod, result, stop); !done) return unexpected(done.error());
+    return finished(*state, objects, dialects, {.pod = &pod, .verdict = result.verdict}, std::move(result), stop);
+}
+
+expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
+                                 std::vector<kube::manifest> added, const std::string& file, const stop_signal& stop) {
+    auto state = kube::make_snapshot(objects, dialects, stop);
+    if (!state) return unexpected(std::move(state).error());
+    state->expect_pods(added);
+    const auto maker = only_maker(added, file);
+    if (!maker) return unexpected(maker.error());
+    kube::manifest& object = **maker;
+    kube::limit_ranges limits{objects};
+    if (auto refusal = limits.admit(object)) return unexpected(*std::move(refusal));
+    auto pod = kube::read_snapshot_pod(object, *state);
+    if (!pod) return unexpected(std::move(pod).error());
+    if (!show::asks_for_devices(*pod)) return unexpected(asks_for_no_device(file));
+    pod_answer result = begin_answer(*state, *pod);
+    result.kind = object.kind;
+    result.file = file;
+    result.priority = object.priority;
+    result.pods = object.one_per_node ? 1 : object.replicas;
+    kube::quota_book quotas{objects, added};
+    const kube::quota_admission admission = quotas.admit(object, result.pods);
+    const bool is_gang = kube::starts_together(object);
+    const std::int64_t minimum = is_gang && object.min_available > 0 ? object.min_available : result.pods;
+    state->pending.assign(1, *pod); // no other pod that waits takes anything
+    pod_to_start wanted{.pod = &*pod, .added = added, .file = file};
+    if (auto done = add_verdict(*state, objects, *pod, result, stop); !done) return unexpected(done.error());
+    if (result.verdict == show::verdict::fits_now) {
+        const std::int64_t room = fill(*state, *pod, admission.pods, stop);
+        const bool is_short = is_gang && room < std::min(minimum, admission.pods);
+        result.fitting = is_short ? 0 : room;
+        if (is_short || room == admission.pods) {
+            forget_last(*state, static_cast<std::size_t>(room));
+        } else {
+            wanted.booked = static_cast<std::size_t>(room);
+        }
+        if (is_short) {
+            result.verdict = show::verdict::gang;
+            result.because = fmt::format("{} of its {} pods {}, and {} start together or not at all", room, result.pods,
+                                         room == 1 ? "fits" : "fit", minimum);
+        } else if (room < admission.pods) {
+            if (auto done = add_verdict(*state, objects, *pod, result, stop); !done) return unexpected(done.error());
+        }
     }
-    if (stop.raised()) return unexpected(stop_signal::stopped());
-    const std::vector<const kube::snapshot_pod*> pods{&pod};
-    result.not_looked_at = explaining::not_considered(*state, pods);
-    return result;
+    wanted.pods = std::max<std::int64_t>(admission.pods - result.fitting, 1);
+    if (admission.short_of && result.fitting == admission.pods) {
+        const kube::quota_shortage& shortage = *admission.short_of;
+        const show::held_job held{.name = result.name,
+                                  .kind = result.kind,
+                                  .quota = shortage.quota,
+                                  .resource = shortage.resource,
+                                  .used = shortage.used,
+                                  .hard = shortage.hard,
+                                  .needed = shortage.needed};
+        result.verdict = show::verdict::quota;
+        result.because = fmt::format("quota {}: {}", shortage.quota, words_of(shortage));
+        if (shortage.container.empty()) {
+            auto cluster = kube::make_snapshot(objects, dialects, stop);
+            if (!cluster) return unexpected(std::move(cluster).error());
+            add_quota(*cluster, objects, object, held, result, stop);
+        }
+    }
+    wanted.verdict = result.verdict;
+    auto answered = finished(*state, objects, dialects, std::move(wanted), std::move(result), stop);
+    if (!answered) return answered;
+    for (const auto& list : {quotas.not_looked_at(), limits.not_looked_at()}) {
+        for (const std::string& rule : list) answered->not_looked_at.push_back(rule);
+    }
+    return answered;
 }
 
 } // namespace vgpuops::why

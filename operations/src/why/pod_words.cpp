@@ -1,8 +1,9 @@
 // One pod that waits, as text and as a document.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
-#include <string_view>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -20,7 +21,11 @@ namespace vgpuops::why {
 
 namespace {
 
-constexpr std::size_t node_rows_max = 10;
+constexpr std::size_t changes_shown = 5;
+/// Lines about nodes; with many changes fewer, so that an answer has at most 20 lines on any number of nodes.
+constexpr std::size_t node_rows_max = 7;
+constexpr std::size_t node_rows_beside_changes = 5;
+constexpr std::size_t few_changes = 3;
 constexpr std::size_t names_in_a_row = 3;
 
 /// Nodes that are one line of the table.
@@ -82,7 +87,8 @@ void add_node_table(const pod_answer& answered, std::string& text) {
     const std::vector<reason_row> rows = rows_of(answered.nodes);
     if (rows.empty()) return;
     show::text_columns table{{{"NODES", true}, {"REASON"}, {"FREE/ASKED"}, {"WHICH"}}};
-    const std::size_t shown = std::min(rows.size(), node_rows_max);
+    const bool has_few_changes = answered.changes.size() <= few_changes;
+    const std::size_t shown = std::min(rows.size(), has_few_changes ? node_rows_max : node_rows_beside_changes);
     std::size_t nodes_left = answered.nodes.size();
     for (std::size_t i = 0; i < shown; ++i) {
         const reason_row& row = rows[i];
@@ -94,33 +100,52 @@ void add_node_table(const pod_answer& answered, std::string& text) {
     text += table.text();
 }
 
-/// An argument as a shell reads it back.
-std::string quoted(const std::string& argument) {
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
-    if (!argument.empty() && argument.find_first_not_of(plain) == std::string::npos) return argument;
-    std::string result = "'";
-    for (const char letter : argument) result += letter == '\'' ? std::string{"'\\''"} : std::string{letter};
-    return result + "'";
-}
-
-/// "vgpusim whatif atlas.json --uncordon a100-3"; empty for a change without a command.
-std::string command_line(const tried_change& change, const std::vector<std::string>& inputs) {
-    if (change.command.empty()) return {};
-    std::string result = "vgpusim " + change.command.front();
-    for (const std::string& input : inputs) result += " " + quoted(input);
-    for (std::size_t i = 1; i < change.command.size(); ++i) result += " " + quoted(change.command[i]);
-    return result;
-}
-
 void add_changes(const pod_answer& answered, const std::vector<std::string>& inputs, std::string& text) {
     if (answered.changes.empty()) return;
     text += "would fit if (each alone, each was tried)\n";
     show::text_columns table{{{"  "}, {""}}};
-    for (const tried_change& change : answered.changes) {
-        table.add({"  " + change.what, change.then.empty() ? command_line(change, inputs) : change.then});
+    const std::size_t shown = std::min(answered.changes.size(), changes_shown);
+    for (const tried_change& change : answered.changes | std::views::take(shown)) {
+        table.add({"  " + change.what, change.then.empty() ? command_line(change.command, inputs) : change.then});
     }
     const std::string lines = table.text();
     text += lines.substr(lines.find('\n') + 1); // without headings
+    if (shown < answered.changes.size()) {
+        text += fmt::format("  and {} more (--json)\n", answered.changes.size() - shown);
+    }
+}
+
+/// "counted: research/nb-0 1 (runs), research/embed-0 1 (waits: never)".
+void add_counted(const std::vector<counted_pod>& counted, std::string& text) {
+    constexpr std::size_t counted_max = 5;
+    if (counted.empty()) return;
+    std::string line = "counted:";
+    for (std::size_t i = 0; i < std::min(counted.size(), counted_max); ++i) {
+        line += fmt::format("{} {} {} ({})", i == 0 ? "" : ",", counted[i].name, counted[i].amount, counted[i].state);
+    }
+    if (counted.size() > counted_max) line += fmt::format(" and {} more", counted.size() - counted_max);
+    text += printable(line) + "\n";
+}
+
+/// "train/web of web.yaml (Deployment, 3 pods) would wait, scattered: …".
+std::string first_sentence(const pod_answer& answered) {
+    const std::string end = fmt::format("{}: {}.", show::to_string(answered.verdict), answered.because);
+    if (answered.file.empty()) return fmt::format("{} waits, {}", answered.name, end);
+    std::string name = answered.name + " of " + answered.file;
+    if (answered.pods > 1) {
+        name += fmt::format(" ({}, {} pods)", answered.kind, answered.pods);
+    } else if (answered.kind != "Pod") {
+        name += fmt::format(" ({})", answered.kind);
+    }
+    if (answered.fitting >= answered.pods) return fmt::format("{} would start, {}", name, end);
+    if (answered.verdict == show::verdict::quota && answered.fitting == 0) {
+        return fmt::format("{} would not be made, {}", name, end);
+    }
+    if (answered.fitting == 0) return fmt::format("{} would wait, {}", name, end);
+    const std::int64_t others = answered.pods - answered.fitting;
+    return fmt::format("{}: {} {} now, and {} would {}, {}", name, answered.fitting,
+                       answered.fitting == 1 ? "fits" : "fit", others,
+                       answered.verdict == show::verdict::quota ? "not be made" : "wait", end);
 }
 
 /// "asks: nvidia.com/gpu 4, cpu 48, memory 192 GiB, any node; priority 0; since 2026-11-25T13:00:00Z".
@@ -178,7 +203,7 @@ document reasons_json(const std::vector<node_reasons>& nodes) {
 document changes_json(const pod_answer& answered, const std::vector<std::string>& inputs) {
     document list = document::list();
     for (const tried_change& change : answered.changes) {
-        const std::string command = command_line(change, inputs);
+        const std::string command = command_line(change.command, inputs);
         list.push_back(document::map({{"what", change.what},
                                       {"then", change.then.empty() ? document{} : document{change.then}},
                                       {"command", command.empty() ? document{} : document{command}},
@@ -207,15 +232,16 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
         const std::string words =
             job.by_queue ? "queue: " + job.because : fmt::format("{} ({})", job.because, job.resource);
         std::string text = printable(fmt::format("{} ({}) makes no pods, {}.", job.name, job.kind, words)) + "\n";
+        add_counted(answered.counted, text);
+        add_changes(answered, inputs, text);
         text +=
-            fmt::format("asks: {} GPUs{}{}\n", show::thousandths(show::rounded(job.asked, show::tenth)),
+            fmt::format("asks: {}{}{}\n", show::gpu_words(show::rounded(job.asked, show::tenth)),
                         job.by_queue ? "" : " by each pod", job.since.empty() ? "" : "; since " + printable(job.since));
         add_last_lines(answered.warnings, {}, text);
         return text;
     }
-    std::string text = printable(fmt::format("{} waits, {}: {}.", answered.name, show::to_string(answered.verdict),
-                                             answered.because)) +
-                       "\n";
+    std::string text = printable(first_sentence(answered)) + "\n";
+    add_counted(answered.counted, text);
     add_node_table(answered, text);
     add_changes(answered, inputs, text);
     text += asks_line(answered);
@@ -228,9 +254,18 @@ std::string pod_json(const pod_answer& answered, const std::vector<std::string>&
     const auto& held = answered.makes_no_pods;
     const bool waits = answered.runs_on.empty() && !held;
     const auto text_or_null = [](const std::string& text) { return text.empty() ? document{} : document{text}; };
+    document counted = document::list();
+    for (const counted_pod& entry : answered.counted) {
+        counted.push_back(document::map({{"pod", entry.name}, {"amount", entry.amount}, {"state", entry.state}}));
+    }
+    const bool fits_in_cluster = waits && answered.file.empty() && answered.verdict == show::verdict::fits_now;
+    const std::int64_t fits_now = fits_in_cluster ? 1 : answered.fitting;
     document result = document::map({{"schema", "vgpualloc.why/1"},
                                      {"pod", answered.name},
-                                     {"kind", held ? held->kind : "Pod"},
+                                     {"kind", answered.kind},
+                                     {"file", text_or_null(answered.file)},
+                                     {"pods", answered.pods},
+                                     {"pods_fit_now", fits_now},
                                      {"runs_on", text_or_null(answered.runs_on)},
                                      {"verdict", waits  ? document{show::to_string(answered.verdict)}
                                                  : held ? document{show::word_of(*held)}
@@ -242,6 +277,7 @@ std::string pod_json(const pod_answer& answered, const std::vector<std::string>&
                                      {"rules", document::list_of(answered.rules)},
                                      {"priority", answered.priority},
                                      {"reasons", reasons_json(answered.nodes)},
+                                     {"counted", std::move(counted)},
                                      {"changes", changes_json(answered, inputs)},
                                      {"scheduler_words", text_or_null(answered.scheduler_words)}});
     add_last_members(answered.warnings, answered.not_looked_at, result);

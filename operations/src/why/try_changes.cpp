@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "layouts_to_try.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 #include "vgpualloc/model/trial.hpp"
@@ -28,14 +30,8 @@ using vgpualloc::trial;
 
 constexpr std::size_t alike_max = 3;     // changes of one sort that are listed
 constexpr std::size_t questions_max = 6; // to `whatif`, each of which reads the cluster anew
+constexpr std::size_t layouts_max = 6;   // likewise
 constexpr std::size_t names_shown = 3;
-
-/// "a100-1 or a100-2 takes it now".
-std::string takers_words(const std::vector<std::string>& names) {
-    if (names.size() == 1) return names.front() + " takes it now";
-    if (names.size() == 2) return names[0] + " or " + names[1] + " takes it now";
-    return "one of " + show::folded_names(names, names_shown) + " takes it now";
-}
 
 std::string effect_words(const vgpualloc::taint& repelling) {
     const bool executes = repelling.effect == vgpualloc::taint_effect::no_execute;
@@ -55,24 +51,26 @@ std::string profile_of(const vgpualloc::pod_request& request) {
 class change_finder {
 public:
     change_finder(kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                  const vgpualloc::dialect_set& dialects, const kube::snapshot_pod& pod,
-                  const std::vector<node_reasons>& nodes, const stop_signal& stop)
-        : state_{&state}, objects_{&objects}, dialects_{&dialects}, pod_{&pod}, nodes_{&nodes}, stop_{stop},
-          policies_{show::best_fit()}, decider_{*state.book, policies_.pair()} {}
+                  const vgpualloc::dialect_set& dialects, const pod_to_start& wanted, const stop_signal& stop)
+        : state_{&state}, objects_{&objects}, dialects_{&dialects}, wanted_{&wanted}, pod_{wanted.pod},
+          nodes_{wanted.nodes}, stop_{stop}, policies_{show::best_fit()}, decider_{*state.book, policies_.pair()} {}
 
-    [[nodiscard]] std::vector<tried_change> run(verdict why) {
+    [[nodiscard]] std::vector<tried_change> run() {
+        const verdict why = wanted_->verdict;
         if (why == verdict::gate || why == verdict::queue) {
             add_without_gates();
             return std::move(result_);
         }
-        if (why == verdict::fits_now || why == verdict::gang || pod_->failure) return std::move(result_);
-        if (why != verdict::never) {
+        if (why == verdict::fits_now || why == verdict::quota || pod_->failure) return std::move(result_);
+        if (why != verdict::never && why != verdict::gang) {
             if (pod_->request.peers.empty()) add_moves(); // plans look at no rules about other pods
             add_ended_pods();
             if (why == verdict::not_allowed) add_ended_peers();
         }
+        add_layout();
         add_uncordoned();
         add_nodes_more();
+        if (why == verdict::gang) return std::move(result_);
         add_tolerations();
         add_selectors();
         add_peers();
@@ -80,60 +78,90 @@ public:
     }
 
 private:
-    /// Names of the nodes that take a request as things are, ascending.
-    [[nodiscard]] std::vector<std::string> takers_of(const vgpualloc::pod_request& request) {
-        std::vector<std::string> names;
+    /// Whether all pods that have no place yet find one if they ask for that.
+    [[nodiscard]] bool all_are_taken(const vgpualloc::pod_request& request) {
         const auto interned = decider_.intern(request);
-        if (!interned) return names;
-        const auto answers = decider_.evaluate(*interned);
-        for (std::size_t n = 0; n < answers.size(); ++n) {
-            if (answers[n].code == rejection_code::none) names.push_back(state_->nodes().nodes[n].name);
+        if (!interned) return false;
+        if (wanted_->pods == 1) return decider_.decide(*interned).has_value();
+        trial scope{*state_->book};
+        for (std::int64_t i = 0; i < wanted_->pods; ++i) {
+            const auto where = decider_.decide(*interned);
+            if (!where || stop_.poll()) return false;
+            const pod_id id{state_->bound.size() + static_cast<std::size_t>(i)};
+            if (!state_->book->reserve(vgpualloc::booking_for(id, request, *where))) return false;
+            if (!state_->book->commit(id)) return false;
         }
-        std::ranges::sort(names);
-        return names;
+        return true;
+    }
+
+    /// Who takes the pod that has such a request; of several pods, that all find a place.
+    [[nodiscard]] std::string then_words(const vgpualloc::pod_request& request) {
+        if (wanted_->pods > 1) return fmt::format("{} pods fit then", wanted_->pods);
+        return takers_words(takers_of(*state_, request));
     }
 
     /// Whether the pod, for which there are other rules, is taken by nodes as things are; the change is then listed.
     bool add_if_taken(std::string what, const vgpualloc::pod_request& request) {
         const auto is_listed = [&](const tried_change& known) { return known.what == what; };
-        if (std::ranges::any_of(result_, is_listed)) return false;
-        const std::vector<std::string> names = takers_of(request);
-        if (names.empty()) return false;
-        result_.push_back({.what = std::move(what), .then = takers_words(names)});
+        if (std::ranges::any_of(result_, is_listed) || !all_are_taken(request)) return false;
+        result_.push_back({.what = std::move(what), .then = then_words(request)});
         return true;
     }
 
-    /// Whether `whatif` starts the pod after these changes, placing all pods that wait.
-    [[nodiscard]] bool starts_after(const whatif::changes& wanted) {
-        if (questions_left_ == 0 || stop_.raised()) return false;
+    /// What `whatif` answers to these changes, placing all pods that wait; none once too much was asked.
+    [[nodiscard]] std::optional<whatif::answer> answer_after(whatif::changes wanted) {
+        if (questions_left_ == 0 || stop_.raised()) return std::nullopt;
         --questions_left_;
-        const auto answered = whatif::answer_of(*objects_, *dialects_, {.wanted = wanted, .stop = stop_});
-        return answered && std::ranges::any_of(answered->pods, [this](const whatif::pod_answer& entry) {
-                   return entry.asked.origin == whatif::pod_origin::waits && !entry.placed.empty() &&
-                          entry.asked.pod.full_name() == pod_->full_name();
-               });
+        wanted.added_pods = wanted_->added;
+        auto answered = whatif::answer_of(*objects_, *dialects_, {.wanted = std::move(wanted), .stop = stop_});
+        return answered ? std::optional{*std::move(answered)} : std::nullopt;
+    }
+
+    /// Whether the pod starts, and of several pods all.
+    [[nodiscard]] bool starts_in(const whatif::answer& answered) const {
+        const auto origin = wanted_->added.empty() ? whatif::pod_origin::waits : whatif::pod_origin::added;
+        return std::ranges::any_of(answered.pods, [&](const whatif::pod_answer& entry) {
+            return entry.asked.origin == origin && !entry.placed.empty() && entry.refused == 0 &&
+                   entry.asked.pod.full_name() == pod_->full_name();
+        });
+    }
+
+    [[nodiscard]] bool starts_after(const whatif::changes& wanted) {
+        const auto answered = answer_after(wanted);
+        return answered && starts_in(*answered);
+    }
+
+    /// The command of such a question, without the files of the cluster.
+    [[nodiscard]] std::vector<std::string> whatif_command(const char* option, std::string value) const {
+        std::vector<std::string> command{"whatif"};
+        if (!wanted_->added.empty()) command.insert(command.end(), {"--add-pods", wanted_->file});
+        command.insert(command.end(), {option, std::move(value)});
+        return command;
     }
 
     void add_without_gates() {
-        const std::vector<std::string> names = takers_of(pod_->request);
-        if (names.empty()) return;
         if (pod_->queue_hold) {
-            result_.push_back({.what = "its queue lets it in", .then = takers_words(names)});
+            static_cast<void>(add_if_taken("its queue lets it in", pod_->request));
             return;
         }
-        const char* const gates = pod_->gates.size() == 1 ? "gate" : "gates";
-        result_.push_back(
-            {.what = fmt::format("{} {} is removed by whoever set it", gates, vgpuformats::joined(pod_->gates)),
-             .then = takers_words(names)});
+        const bool is_one = pod_->gates.size() == 1;
+        static_cast<void>(
+            add_if_taken(fmt::format("{} {} {} removed by whoever set {}", is_one ? "gate" : "gates",
+                                     vgpuformats::joined(pod_->gates), is_one ? "is" : "are", is_one ? "it" : "them"),
+                         pod_->request));
     }
 
     /// Moves of pods as `plan` finds them, on a snapshot of its own, as it changes the requests of pods that run.
     void add_moves() {
+        if (wanted_->pods > 1 || wanted_->booked > 0) return; // plans make room for one pod
         auto state = kube::make_snapshot(*objects_, *dialects_, stop_);
         if (!state) return;
-        const auto pod = std::ranges::find(state->pending, pod_->full_name(), &kube::snapshot_pod::full_name);
-        if (pod == state->pending.end()) return;
-        const kube::snapshot_pod waiting = *pod;
+        kube::snapshot_pod waiting = *pod_;
+        if (wanted_->added.empty()) {
+            const auto pod = std::ranges::find(state->pending, pod_->full_name(), &kube::snapshot_pod::full_name);
+            if (pod == state->pending.end()) return;
+            waiting = *pod;
+        }
         whatif::moves_question asked;
         asked.budget.stop = stop_;
         const auto planned = whatif::plan_room(*state, *objects_, waiting, asked);
@@ -144,7 +172,8 @@ private:
         };
         result_.push_back({.what = fmt::format("{}, {:.1f} GPU·s down", vgpuformats::joined(planned->moves, move_words),
                                                vgpualloc::seconds_of(planned->cost.downtime)),
-                           .command = {"plan", "--pod", pod_->full_name()}});
+                           .command = {"plan", wanted_->added.empty() ? "--pod" : "--add-pod",
+                                       wanted_->added.empty() ? pod_->full_name() : wanted_->file}});
     }
 
     /// Pods with an instance of the profile that is wanted, of which any may end.
@@ -174,16 +203,59 @@ private:
     template <class IsOfSort>
     [[nodiscard]] std::vector<std::string> helpful_ends(IsOfSort is_of_sort) {
         std::vector<std::string> names;
-        const auto interned = decider_.intern(pod_->request);
-        if (!interned) return names;
-        for (std::size_t i = 0; i < state_->bound.size() && !stop_.poll(); ++i) {
+        const std::size_t ends_max = state_->bound.size() - wanted_->booked; // those of the file do not run yet
+        for (std::size_t i = 0; i < ends_max && !stop_.poll(); ++i) {
             if (!is_of_sort(state_->bound[i].pod)) continue;
             trial scope{*state_->book};
             if (!state_->book->release(pod_id{i})) continue;
-            if (decider_.decide(*interned)) names.push_back(state_->bound[i].pod.full_name());
+            if (all_are_taken(pod_->request)) names.push_back(state_->bound[i].pod.full_name());
         }
         std::ranges::sort(names);
         return names;
+    }
+
+    /// MIG layouts of nodes, of which the one is listed with which the fewest pods stop, and then the fewest restart.
+    /// Nodes are tried until with one of them no pod stops.
+    void add_layout() {
+        struct tried_layout {
+            std::int64_t stops = 0;
+            std::int64_t restarts = 0;
+            std::int64_t cut_time = 0;
+            std::string node{};
+            std::string name{};
+        };
+        const auto rank = [](const tried_layout& layout) {
+            return std::tuple{layout.stops, layout.restarts, layout.cut_time};
+        };
+        std::optional<tried_layout> best;
+        std::size_t layouts_left = layouts_max;
+        for (const layouts_to_try& candidate : layouts_for(*state_, *objects_, *pod_, *nodes_)) {
+            if (best && best->stops == 0) break;
+            for (const std::string& layout : candidate.layouts) {
+                if (layouts_left == 0 || stop_.poll()) break;
+                --layouts_left;
+                ++questions_left_; // layouts have a number of questions of their own
+                const auto answered =
+                    answer_after({.modes = {{.node = candidate.node, .mode = "mig", .layout = layout}}});
+                if (!answered || !starts_in(*answered)) continue;
+                const whatif::fate_counts counts = count_fates(*answered);
+                tried_layout own{.stops = counts.of(whatif::pod_fate::stops),
+                                 .restarts = counts.of(whatif::pod_fate::restarts),
+                                 .node = candidate.node,
+                                 .name = layout};
+                for (const whatif::layout_change& cut : answered->layouts) {
+                    own.cut_time += cut.cut_time.value_or(vgpualloc::ticks{}).count();
+                }
+                if (!best || rank(own) < rank(*best)) best = own;
+            }
+        }
+        if (!best) return;
+        std::string what = fmt::format("{} is cut {}", best->node, best->name);
+        if (best->restarts > 0)
+            what += fmt::format(", {} {}", best->restarts, best->restarts == 1 ? "restarts" : "restart");
+        if (best->stops > 0) what += fmt::format(", {} {}", best->stops, best->stops == 1 ? "stops" : "stop");
+        result_.push_back(
+            {.what = std::move(what), .command = whatif_command("--set-mode", best->node + "=mig:" + best->name)});
     }
 
     /// Cordoned nodes that would take the pod, of which the first that `whatif` confirms is listed.
@@ -194,7 +266,8 @@ private:
             if (!state_->nodes().nodes[n].host.unschedulable) continue;
             const whatif::changes wanted{.uncordoned = {node.node}};
             if (!takes_after(wanted, node_index{n}) || !starts_after(wanted)) continue;
-            result_.push_back({.what = node.node + " is uncordoned", .command = {"whatif", "--uncordon", node.node}});
+            result_.push_back(
+                {.what = node.node + " is uncordoned", .command = whatif_command("--uncordon", node.node)});
             return;
         }
     }
@@ -220,20 +293,31 @@ private:
                                              node.devices.size(), node.cpu.count(), node.memory.count())
                                     .second;
             const std::string name = node.name; // nodes that are added may move the others in memory
-            if (!is_new || !is_taken_by_one_more(node_index{n})) continue;
-            if (!starts_after({.added_nodes = {{.kind = name, .nodes = 1}}})) continue;
-            result_.push_back({.what = "1 node more like " + name, .command = {"whatif", "--add-nodes", name + "=1"}});
+            const std::int64_t pods = is_new ? pods_on_one_more(node_index{n}) : 0;
+            if (pods == 0) continue;
+            const std::int64_t more = (wanted_->pods + pods - 1) / pods;
+            if (!starts_after({.added_nodes = {{.kind = name, .nodes = more}}})) continue;
+            result_.push_back({.what = fmt::format("{} {} more like {}", more, more == 1 ? "node" : "nodes", name),
+                               .command = whatif_command("--add-nodes", fmt::format("{}={}", name, more))});
             ++listed;
         }
     }
 
-    [[nodiscard]] bool is_taken_by_one_more(node_index like) {
+    /// How many of the pods one more such node has room for.
+    [[nodiscard]] std::int64_t pods_on_one_more(node_index like) {
         trial scope{*state_->book};
         const auto added = whatif::add_nodes(*state_, whatif::kind_of(*state_, like), 1);
-        const bool is_taken = decider_.ask_node(added.front(), pod_->request).answer.code == rejection_code::none;
+        std::int64_t pods = 0;
+        while (pods < wanted_->pods && !stop_.poll()) {
+            const auto asked = decider_.ask_node(added.front(), pod_->request);
+            if (asked.answer.code != rejection_code::none) break;
+            const pod_id id{state_->bound.size() + static_cast<std::size_t>(pods)};
+            if (!state_->book->reserve(vgpualloc::booking_for(id, pod_->request, asked.where))) break;
+            ++pods;
+        }
         scope.undo();
         whatif::forget_nodes(*state_, added);
-        return is_taken;
+        return pods;
     }
 
     /// The taints of a node that no other rule keeps the pod from.
@@ -295,6 +379,7 @@ private:
     kube::snapshot* state_;
     const std::vector<kube::manifest>* objects_;
     const vgpualloc::dialect_set* dialects_;
+    const pod_to_start* wanted_;
     const kube::snapshot_pod* pod_;
     const std::vector<node_reasons>* nodes_;
     stop_signal stop_;
@@ -306,10 +391,31 @@ private:
 
 } // namespace
 
+std::string takers_words(const std::vector<std::string>& names, const std::string& what) {
+    const std::string end = fmt::format(" takes {} now", what);
+    if (names.size() == 1) return names.front() + end;
+    if (names.size() == 2) return names[0] + " or " + names[1] + end;
+    return "one of " + show::folded_names(names, names_shown) + end;
+}
+
+std::vector<std::string> takers_of(const kube::snapshot& state, const vgpualloc::pod_request& request) {
+    const vgpualloc::owned_policies policies = show::best_fit();
+    vgpualloc::allocator decider{*state.book, policies.pair()};
+    std::vector<std::string> names;
+    const auto interned = decider.intern(request);
+    if (!interned) return names;
+    const auto answers = decider.evaluate(*interned);
+    for (std::size_t n = 0; n < answers.size(); ++n) {
+        if (answers[n].code == rejection_code::none) names.push_back(state.nodes().nodes[n].name);
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
 std::vector<tried_change> try_changes(kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                                      const vgpualloc::dialect_set& dialects, const kube::snapshot_pod& pod,
-                                      verdict why, const std::vector<node_reasons>& nodes, const stop_signal& stop) {
-    return change_finder{state, objects, dialects, pod, nodes, stop}.run(why);
+                                      const vgpualloc::dialect_set& dialects, const pod_to_start& wanted,
+                                      const stop_signal& stop) {
+    return change_finder{state, objects, dialects, wanted, stop}.run();
 }
 
 } // namespace vgpuops::why

@@ -10,6 +10,7 @@
 #include "../show/overview_parts.hpp"
 #include "because.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
+#include "waiting_groups.hpp"
 #include "waiting_rooms.hpp"
 
 namespace vgpuops::why {
@@ -38,19 +39,19 @@ std::int64_t asked_by_one(const show::room& available) { return available.is_rea
 
 } // namespace
 
-expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
-                                    const stop_signal& stop) {
-    auto state = kube::make_snapshot(objects, dialects, stop);
-    if (!state) return unexpected(std::move(state).error());
-    const waiting_rooms waiting = rooms_for_waiting(*state, objects, stop);
+expected<waiting_answer> groups_of_waiting(kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                           const stop_signal& stop,
+                                           const std::function<bool(const std::string&)>& is_wanted) {
+    const waiting_rooms waiting = rooms_for_waiting(state, objects, stop);
     if (stop.raised()) return unexpected(stop_signal::stopped());
     std::map<std::string, const kube::snapshot_pod*> pods;
-    for (const kube::snapshot_pod& pod : state->pending) pods.emplace(pod.full_name(), &pod);
+    for (const kube::snapshot_pod& pod : state.pending) pods.emplace(pod.full_name(), &pod);
     using group_key = std::tuple<show::verdict, vgpualloc::pod_request, std::vector<std::string>, std::string>;
     std::map<group_key, group_members> groups;
     std::vector<const kube::snapshot_pod*> listed;
     waiting_answer result;
     for (const show::waiting_pod& entry : waiting.pods) {
+        if (is_wanted && !is_wanted(entry.name)) continue;
         const kube::snapshot_pod& pod = *pods.at(entry.name);
         listed.push_back(&pod);
         ++result.pods;
@@ -64,17 +65,23 @@ expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects, 
     for (auto& [key, members] : groups) {
         if (end.poll()) return unexpected(stop_signal::stopped());
         waiting_group& group = members.group;
-        group.because = because_of(*state, *members.first, group.verdict, room_for(waiting, *members.first), stop);
+        group.because = because_of(state, *members.first, group.verdict, room_for(waiting, *members.first), stop);
         result.groups.push_back(std::move(group));
     }
     std::ranges::sort(result.groups, {}, [](const waiting_group& group) {
         return std::tuple{group.since.empty(), std::string_view{group.since}, std::string_view{group.names.front()}};
     });
-    result.makes_no_pods = show::held_jobs(*state, objects, {});
-    // Quotas are looked at when pods are made: those that wait have passed them.
-    std::erase_if(state->rule_objects, [](const auto& object) { return object.kind == "ResourceQuota"; });
-    result.not_looked_at = explaining::not_considered(*state, listed);
-    result.warnings = state->warnings;
+    result.not_looked_at = explaining::not_considered(state, listed);
+    result.warnings = state.warnings;
+    return result;
+}
+
+expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
+                                    const stop_signal& stop) {
+    auto state = kube::make_snapshot(objects, dialects, stop);
+    if (!state) return unexpected(std::move(state).error());
+    auto result = groups_of_waiting(*state, objects, stop);
+    if (result) result->makes_no_pods = show::held_jobs(*state, objects, {});
     return result;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,8 +22,6 @@ namespace vgpuops::why {
 namespace {
 
 constexpr std::size_t groups_max = 10; // rows of the table
-
-std::string tenths_of_gpu(std::int64_t milli) { return fmt::format("{}.{}", milli / 1000, milli % 1000 / show::tenth); }
 
 /// "4 pods wait, none fits now."
 std::string first_sentence(const waiting_answer& answered) {
@@ -55,10 +54,16 @@ void add_held_rows(const std::vector<show::held_job>& jobs, show::text_columns& 
 std::vector<std::int64_t> asked_in_tenths(const waiting_answer& answered) {
     std::vector<std::int64_t> asked;
     for (const waiting_group& group : answered.groups) asked.push_back(group.asked_milli);
-    const std::int64_t total = show::rounded(std::accumulate(asked.begin(), asked.end(), std::int64_t{0}), show::tenth);
-    vgpualloc::round_to_total(std::span<const std::int64_t>{asked}, show::tenth, total, asked);
-    asked.push_back(total);
-    return asked;
+    return in_tenths(std::move(asked));
+}
+
+/// An argument as a shell reads it back.
+std::string quoted(const std::string& argument) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+    if (!argument.empty() && argument.find_first_not_of(plain) == std::string::npos) return argument;
+    std::string result = "'";
+    for (const char letter : argument) result += letter == '\'' ? std::string{"'\\''"} : std::string{letter};
+    return result + "'";
 }
 
 document held_rows_json(const std::vector<show::held_job>& jobs) {
@@ -81,6 +86,23 @@ std::string since_words(const std::string& moment) {
     const bool is_utc = moment.size() == 20 && moment[4] == '-' && moment[10] == 'T' && moment.back() == 'Z';
     return is_utc ? moment.substr(5, 5) + " " + moment.substr(11, 5) + "Z" : moment;
 }
+
+std::string command_line(const std::vector<std::string>& command, const std::vector<std::string>& inputs) {
+    if (command.empty()) return {};
+    std::string result = "vgpusim " + command.front();
+    for (const std::string& input : inputs) result += " " + quoted(input);
+    for (std::size_t i = 1; i < command.size(); ++i) result += " " + quoted(command[i]);
+    return result;
+}
+
+std::vector<std::int64_t> in_tenths(std::vector<std::int64_t> milli) {
+    const std::int64_t total = show::rounded(std::accumulate(milli.begin(), milli.end(), std::int64_t{0}), show::tenth);
+    vgpualloc::round_to_total(std::span<const std::int64_t>{milli}, show::tenth, total, milli);
+    milli.push_back(total);
+    return milli;
+}
+
+std::string tenths_of_gpu(std::int64_t milli) { return fmt::format("{}.{}", milli / 1000, milli % 1000 / show::tenth); }
 
 void add_last_lines(const std::vector<error>& warnings, const std::vector<std::string>& not_looked_at,
                     std::string& text) {
@@ -127,19 +149,23 @@ std::string waiting_text(const waiting_answer& answered) {
     return text;
 }
 
-std::string waiting_json(const waiting_answer& answered) {
-    document groups = document::list();
-    for (const waiting_group& group : answered.groups) {
-        groups.push_back(document::map({{"verdict", show::to_string(group.verdict)},
-                                        {"pods", document::list_of(group.names)},
-                                        {"asked", group.asked_milli},
-                                        {"because", group.because},
-                                        {"since", group.since.empty() ? document{} : document{group.since}}}));
+document groups_json(const std::vector<waiting_group>& groups) {
+    document list = document::list();
+    for (const waiting_group& group : groups) {
+        list.push_back(document::map({{"verdict", show::to_string(group.verdict)},
+                                      {"pods", document::list_of(group.names)},
+                                      {"asked", group.asked_milli},
+                                      {"because", group.because},
+                                      {"since", group.since.empty() ? document{} : document{group.since}}}));
     }
+    return list;
+}
+
+std::string waiting_json(const waiting_answer& answered) {
     document result = document::map({{"schema", "vgpualloc.why/1"},
                                      {"pods_wait", answered.pods},
                                      {"pods_fit_now", answered.fitting},
-                                     {"groups", std::move(groups)},
+                                     {"groups", groups_json(answered.groups)},
                                      {"makes_no_pods", held_rows_json(answered.makes_no_pods)}});
     add_last_members(answered.warnings, answered.not_looked_at, result);
     return vgpuformats::print_json(result, 2) + "\n";

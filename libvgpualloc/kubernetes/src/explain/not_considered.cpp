@@ -73,9 +73,10 @@ std::vector<std::string> rules_of_pod(const snapshot& state, const snapshot_pod&
 /// What is of the cluster, in so far as it concerns the pods.
 class lister {
 public:
-    /// `by_queues`: who asks looks at phases of PodGroups and at how many of their pods start together.
-    lister(const snapshot& state, std::span<const snapshot_pod* const> pods, bool by_queues)
-        : state_{&state}, pods_{pods}, by_queues_{by_queues} {}
+    /// `of_existing`: the pods exist, so they were admitted. Who asks looks at phases of PodGroups and at how many of
+    /// their pods start together.
+    lister(const snapshot& state, std::span<const snapshot_pod* const> pods, bool of_existing)
+        : state_{&state}, pods_{pods}, of_existing_{of_existing} {}
 
     /// `is_open`: by node, whether a pod could go there.
     [[nodiscard]] std::vector<std::string> take(const std::function<bool(std::size_t)>& is_open) {
@@ -123,11 +124,16 @@ private:
         std::map<std::string, std::vector<std::string>> names; // by kind, or what of it
         for (const kube::rule_object& object : state_->rule_objects) {
             const auto is_in = [&](const snapshot_pod* pod) { return pod->ns == object.ns; };
-            if (by_queues_ && object.kind == "PodGroup") continue;
+            if (of_existing_ && (object.kind == "PodGroup" || is_admission(object.kind))) continue;
             if (!object.ns.empty() && std::ranges::none_of(pods_, is_in)) continue;
             names[what_of(object.kind)].push_back(object.name);
         }
         for (const auto& [kind, of_kind] : names) add_names(kind.c_str(), of_kind);
+    }
+
+    /// Whether such objects decide when a pod is made and never again.
+    [[nodiscard]] static bool is_admission(const std::string& kind) {
+        return kind == "ResourceQuota" || kind == "LimitRange";
     }
 
     /// What of such objects is not looked at: all, but of queues.
@@ -139,7 +145,7 @@ private:
 
     const snapshot* state_;
     std::span<const snapshot_pod* const> pods_;
-    bool by_queues_;
+    bool of_existing_;
     std::vector<std::string> list_;
 };
 

@@ -49,6 +49,9 @@ private:
 /// 48000 is "48", 500 is "0.5".
 [[nodiscard]] std::string thousandths(std::int64_t amount);
 
+/// Milli-GPU in words: "1 GPU", "0.5 GPUs", "4 GPUs".
+[[nodiscard]] std::string gpu_words(std::int64_t milli);
+
 /// Host memory, where it is what tells two shapes apart: "192 GiB", "500 MiB".
 [[nodiscard]] std::string host_memory_words(vgpualloc::bytes memory);
 

@@ -97,6 +97,7 @@ struct held_job {
     bool by_queue = false;
     std::string because{};  ///< "quota gpu: 2 of 2 used, 1 more needed"
     std::string since{};    ///< when Kueue's Workload was made, as written; empty: not said
+    std::string quota{};    ///< its name; empty: of a queue
     std::string resource{}; ///< the first of which the quota has too little left, as it has it; empty: of a queue
     std::string used{};     ///< as written
     std::string hard{};

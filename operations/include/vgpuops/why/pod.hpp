@@ -24,10 +24,23 @@ struct tried_change {
         command{}; ///< of vgpusim: its name and its options, without the files; empty: there is none
 };
 
+/// A pod that counts for the quota which holds others back.
+struct counted_pod {
+    std::string name{};   ///< with its namespace
+    std::string amount{}; ///< of what is limited, as quotas write it
+    std::string state{};  ///< "runs", "waits: never"
+};
+
 struct pod_answer {
-    std::string name{};                            ///< with its namespace
-    std::string runs_on{};                         ///< the node of a pod that runs; what follows is then empty
-    std::optional<show::held_job> makes_no_pods{}; ///< it is no pod, but an owner that is held back; likewise
+    std::string name{};       ///< with its namespace
+    std::string kind = "Pod"; ///< of the object that was asked about
+    std::string file{};       ///< that has it; empty: the cluster
+    std::int64_t pods = 1;    ///< alike, of an object of a file
+    std::int64_t fitting = 0; ///< of these, those that fit as things are; the answer is about the next one
+    std::string runs_on{};    ///< the node of a pod that runs; what follows is then empty
+    /// It is no pod, but an owner that is held back. What follows is then empty, but for the changes and who counts.
+    std::optional<show::held_job> makes_no_pods{};
+    std::vector<counted_pod> counted{}; ///< for the quota of `makes_no_pods`, or for that which refuses the pod
     show::verdict verdict = show::verdict::never;
     std::string because{};                      ///< as waiting_group::because
     std::string since{};                        ///< as its object has it; empty: not said
@@ -49,6 +62,14 @@ struct pod_answer {
 [[nodiscard]] expected<pod_answer> pod_of(const std::vector<kube::manifest>& objects,
                                           const vgpualloc::dialect_set& dialects, const std::string& name,
                                           const stop_signal& stop = {});
+
+/// A pod that the objects `added` of a file have or make, as if it were made now: of several that are alike, the next
+/// after those that fit. Errors: mismatch unless one of the objects has pods, at "--pod"; what of it cannot be read;
+/// those of make_snapshot(); stopped.
+[[nodiscard]] expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects,
+                                               const vgpualloc::dialect_set& dialects,
+                                               std::vector<kube::manifest> added, const std::string& file,
+                                               const stop_signal& stop = {});
 
 /// As text, and as a document (docs/why.md names the members). `inputs` are the arguments that name the cluster, which
 /// commands repeat.

@@ -127,6 +127,67 @@ TEST(why_pod, a_pod_that_others_keep_away_is_told_who_they_are_and_what_would_he
     EXPECT_EQ(answered->not_looked_at, std::vector<std::string>{});
 }
 
+/// The answer about a pod or a template of a file.
+why::pod_answer of_file(const std::string& cluster, const std::string& file) {
+    auto answered = why::pod_of_file(objects(cluster), {}, objects(file), "f.yaml");
+    EXPECT_TRUE(answered.has_value()) << answered.error().message();
+    return answered ? *std::move(answered) : why::pod_answer{};
+}
+
+/// A template of `pods` pods that each ask for so much of a card.
+std::string deployment(int pods, int memory) {
+    return "---\nkind: Deployment\nmetadata: {name: d, namespace: ns}\nspec: {replicas: " + std::to_string(pods) +
+           ", template: {spec: {containers: [{name: main, image: i, resources: {limits: {volcano.sh/vgpu-number: 1, "
+           "volcano.sh/vgpu-memory: " +
+           std::to_string(memory) + "}}}]}}}\n";
+}
+
+TEST(why_pod, a_file_is_answered_as_if_its_pods_were_made_now) {
+    const std::string cluster = card_node("a", 1) + running_pod("r", "a", 0, 10000);
+    EXPECT_EQ(of_file(cluster, pod_object("new", 20000)).verdict, show::verdict::fits_now);
+    const auto waits = of_file(cluster, pod_object("new", 35000));
+    EXPECT_EQ(waits.verdict, show::verdict::all_used);
+    ASSERT_FALSE(waits.changes.empty());
+    EXPECT_EQ(waits.changes.back().command,
+              (std::vector<std::string>{"whatif", "--add-pods", "f.yaml", "--add-nodes", "a=1"}));
+    EXPECT_TRUE(why::pod_text(waits, {"c.yaml"}).starts_with("ns/new of f.yaml would wait, all used: "));
+}
+
+TEST(why_pod, of_a_template_the_pods_that_fit_are_counted_and_the_next_is_told) {
+    const std::string cluster = card_node("a", 2);
+    const auto all = of_file(cluster, deployment(2, 30000));
+    EXPECT_EQ(all.verdict, show::verdict::fits_now);
+    EXPECT_EQ(all.fitting, 2);
+    const auto some = of_file(cluster, deployment(7, 30000));
+    EXPECT_EQ(some.verdict, show::verdict::all_used);
+    EXPECT_EQ(some.pods, 7);
+    EXPECT_EQ(some.fitting, 2);
+    // Five have no place, and a node like a has room for two.
+    ASSERT_EQ(some.changes.size(), 1U);
+    EXPECT_EQ(some.changes[0].what, "3 nodes more like a");
+    EXPECT_TRUE(why::pod_text(some, {}).starts_with(
+        "ns/d of f.yaml (Deployment, 7 pods): 2 fit now, and 5 would wait, all used: "));
+    whatif::changes wanted;
+    wanted.added_pods = objects(deployment(7, 30000));
+    for (const std::int64_t nodes : {2, 3}) {
+        wanted.added_nodes = {{.kind = "a", .nodes = nodes}};
+        const auto answered = whatif::answer_of(objects(cluster), {}, {.wanted = wanted});
+        ASSERT_TRUE(answered.has_value());
+        EXPECT_EQ(answered->refused, nodes == 3 ? 0 : 1) << nodes;
+    }
+}
+
+TEST(why_pod, a_file_has_to_have_one_object_with_pods) {
+    const std::string cluster = card_node("a", 1);
+    for (const std::string& file :
+         {std::string{"---\nkind: ConfigMap\nmetadata: {name: c}\n"}, pod_object("a", 1000) + pod_object("b", 1000)}) {
+        const auto answered = why::pod_of_file(objects(cluster), {}, objects(file), "f.yaml");
+        ASSERT_FALSE(answered.has_value());
+        EXPECT_TRUE(answered.error().message().starts_with(
+            "--pod: got 'f.yaml', expected one object that is or makes a pod; the file has "));
+    }
+}
+
 TEST(why_pod, names_pods_that_are_spelled_alike) {
     const std::string text = card_node("a", 1) + pod_object("train-1", 1000) + pod_object("serve", 1000);
     const auto answered = why::pod_of(objects(text), {}, "trian-1");

@@ -6,6 +6,7 @@
 
 #include "random_clusters.hpp"
 #include "vgpuops/show/overview.hpp"
+#include "vgpuops/why/pod.hpp"
 
 namespace {
 
@@ -35,6 +36,29 @@ TEST(why_waiting, groups_have_every_pod_that_show_has_with_its_verdict) {
         for (const auto& user : seen->users) asked_by_users += user.asked;
         ASSERT_EQ(asked, asked_by_users) << text;
     }
+}
+
+TEST(why_waiting, a_pod_by_itself_has_the_verdict_and_the_reason_of_its_group) {
+    vgpualloc::rng random{54};
+    int pods = 0;
+    for (int i = 0; i < clusters_to_draw(24); ++i) {
+        const std::string text =
+            i % 2 == 0 ? random_cluster_with_rules(random, 4) : random_cluster_of_nvidia(random, 4);
+        const auto answered = why::waiting_of(objects(text), {});
+        ASSERT_TRUE(answered.has_value()) << text;
+        for (const why::waiting_group& group : answered->groups) {
+            for (const std::string& name : group.names) {
+                const auto alone = why::pod_of(objects(text), {}, name);
+                ASSERT_TRUE(alone.has_value()) << alone.error().message() << text;
+                ASSERT_EQ(alone->verdict, group.verdict) << name << text;
+                if (name == group.names.front()) {
+                    ASSERT_EQ(alone->because, group.because) << name << text;
+                }
+                ++pods;
+            }
+        }
+    }
+    EXPECT_GT(pods, 0);
 }
 
 TEST(why_waiting, pods_that_ask_for_the_same_are_one_row) {

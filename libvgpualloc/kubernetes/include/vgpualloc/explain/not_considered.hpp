@@ -14,7 +14,8 @@ namespace vgpualloc::explaining {
 [[nodiscard]] std::vector<std::string> not_considered(const kube::snapshot& state, const explanation& explained,
                                                       bool by_its_scheduler = false);
 
-/// The same of an answer about several pods. What is of pods names them.
+/// The same of an answer about several pods that exist, so that quotas and limit ranges have admitted them. What is of
+/// pods names them.
 [[nodiscard]] std::vector<std::string> not_considered(const kube::snapshot& state,
                                                       std::span<const kube::snapshot_pod* const> pods);
 
