@@ -403,9 +403,11 @@ class WhatIf(CliTest):
             "1 pod starts, 5 move, 0 stop; 3 still wait (1 all used, 1 gate, 1 never).\n"), text)
         text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--find-nodes", "a100-1").stdout
         self.assertIn("1 node like a100-1 is enough for the 1 pod that it can help, train/llm-3; 0 are not (proved)\n"
-                      "  never, on this kind  serve/ranker-4: family_not_offered\n"
-                      "  never, on this kind  research/embed-0: node_selector_differs: wants pool=dev, the node has pool=train\n"
-                      "  held back            train/eval-7: ", text)
+                      "  never, on this kind  serve/ranker-4: asks 1 mig-3g.40gb, the kind is A100-80GB whole\n"
+                      "  never, as it is      research/embed-0: wants pool=dev, not its taint team=dev\n"
+                      "  held back            train/eval-7: gate example.com/data-ready; fits without a node more\n", text)
+        found = self.ask("--policy", "best_fit", "--find-nodes", "a100-1", file=ATLAS)["find_nodes"]
+        self.assertEqual([entry["why"].split(":")[0] for entry in found["never"]], ["family_not_offered", "node_selector_differs"])
         text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--find-layout", "mig-*").stdout.splitlines()
         self.assertEqual(text[:5], [
             "Cut mig-2 all-balanced: 18 of 18 pods of the mix run (now 17), 7 restart.",

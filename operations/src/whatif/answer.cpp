@@ -14,6 +14,7 @@
 
 #include "../show/overview_parts.hpp"
 #include "differences.hpp"
+#include "kind_words.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
@@ -180,13 +181,10 @@ private:
         std::ranges::sort(result_.ended, {}, &ended_pod::name);
     }
 
-    /// Quotas and limit ranges admit what is added, and say themselves what of them was not looked at; drains ask
-    /// budgets.
+    /// Drains ask budgets.
     void forget_rules_looked_at() {
-        std::erase_if(state_->rule_objects, [](const kube::rule_object& object) {
-            return object.kind == "ResourceQuota" || object.kind == "LimitRange" ||
-                   object.kind == "PodDisruptionBudget";
-        });
+        std::erase_if(state_->rule_objects,
+                      [](const kube::rule_object& object) { return object.kind == "PodDisruptionBudget"; });
     }
 
     /// All pods of a node that is cut restart where a plugin does not tell which of its GPUs they are on.
@@ -203,19 +201,27 @@ private:
 
     void find(const node_kind& kind) {
         kind_answer answered{.kind = asked_->find_kind,
-                             .found = find_nodes(*state_, decider_, queue_, kind, first_id(), asked_->stop),
-                             .never = {}};
+                             .found = find_nodes(*state_, decider_, queue_, kind, first_id(), asked_->stop)};
         if (asked_->stop.raised()) return;
+        answered.held_words = words_of_held(decider_, queue_);
+        answered.never_words = words_of_never(*state_, queue_, answered.found.never, asked_->stop);
         if (!answered.found.never.empty()) {
             vgpualloc::trial scope{*state_->book};
             const auto added = add_nodes(*state_, kind, 1);
-            for (const std::size_t i : answered.found.never) {
+            for (std::size_t position = 0; position < answered.found.never.size(); ++position) {
                 if (asked_->stop.raised()) break;
+                const std::size_t i = answered.found.never[position];
                 const auto words = answers_to(queue_.pods[i].pod);
                 const bool asks = words && words->nodes.size() > added.front().at();
                 std::string why =
                     asks ? explaining::words_of(words->nodes[added.front().at()].refused) : words.error().message();
-                if (why.empty()) why = "its gang has fewer pods than have to run together";
+                pod_without_help& told = answered.never_words[position];
+                if (why.empty()) {
+                    why = "its gang has fewer pods than have to run together";
+                    told = {.words = why};
+                } else if (told.words.empty()) {
+                    told.words = asks ? words_of_refusal(*state_, queue_.pods[i].pod, *words, added.front()) : why;
+                }
                 answered.never.push_back(std::move(why));
             }
             scope.undo();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,43 @@ std::string held_name(const pod_answer& entry) {
     return entry.asked.wanted() == 1 ? name : fmt::format("{} of {}", pods_words(entry.asked.held), name);
 }
 
+/// Pods of which the same is said, a line for each such sentence.
+class pods_by_words {
+public:
+    void add(const char* label, const std::string& words, std::string name) {
+        const auto [position, is_new] = positions_.try_emplace({label, words}, rows_.size());
+        if (is_new) rows_.push_back({.label = label, .words = words});
+        rows_[position->second].names.push_back(std::move(name));
+    }
+
+    void add_lines(bool lists_all, std::string& text) {
+        constexpr std::size_t pieces_shown = 3;
+        const std::size_t shown = lists_all ? rows_.size() : std::min(rows_.size(), lines_shown);
+        std::size_t names_left = 0;
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            row& entry = rows_[i];
+            if (i >= shown) {
+                names_left += entry.names.size();
+                continue;
+            }
+            std::ranges::sort(entry.names);
+            const std::size_t pieces = lists_all ? entry.names.size() : pieces_shown;
+            add_line(text, fmt::format("  {:<19}  {}: {}", entry.label, show::folded_names(entry.names, pieces),
+                                       entry.words));
+        }
+        if (names_left > 0) add_line(text, fmt::format("  and {} more like these (--all)", names_left));
+    }
+
+private:
+    struct row {
+        std::string label{};
+        std::string words{};
+        std::vector<std::string> names{};
+    };
+    std::map<std::pair<std::string, std::string>, std::size_t> positions_;
+    std::vector<row> rows_; ///< in the order found
+};
+
 void add_kind(const answer& answered, bool lists_all, std::string& text) {
     const kind_answer& kind = *answered.kind;
     const auto names = [&](const std::vector<std::size_t>& positions) {
@@ -89,25 +127,26 @@ void add_kind(const answer& answered, bool lists_all, std::string& text) {
                                    pods_words(pods), *search.nodes == 1 ? "it" : "they", names(search.helped),
                                    *search.nodes - 1, *search.nodes == 2 ? "is" : "are", how));
     }
-    const std::size_t never_shown = lists_all ? kind.never.size() : std::min(kind.never.size(), lines_shown);
-    for (std::size_t i = 0; i < never_shown; ++i) {
-        add_line(text, fmt::format("  never, on this kind  {}: {}",
-                                   answered.pods[search.never[i]].asked.pod.full_name(), kind.never[i]));
+    pods_by_words set_apart;
+    for (std::size_t i = 0; i < kind.never.size(); ++i) {
+        const pod_without_help& told = kind.never_words[i];
+        set_apart.add(told.fits_alone ? "never, on this kind" : "never, as it is", told.words,
+                      answered.pods[search.never[i]].asked.pod.full_name());
     }
-    if (kind.never.size() > never_shown) {
-        add_line(text, fmt::format("  and {} more never, on this kind (--all)", kind.never.size() - never_shown));
-    }
+    set_apart.add_lines(lists_all, text);
     if (!search.most.empty()) {
         add_line(text, fmt::format("  not with {} either   {}", search.nodes_max, names(search.most)));
     }
+    pods_by_words held_back;
+    std::size_t unreadable = 0;
     for (const pod_answer& entry : answered.pods) {
         if (entry.asked.unreadable) {
-            add_line(text, fmt::format("  held back            {}: {}", entry.asked.pod.full_name(), entry.why));
+            held_back.add("held back", kind.held_words[unreadable++].words, entry.asked.pod.full_name());
         } else if (entry.asked.held > 0) {
-            add_line(text,
-                     fmt::format("  held back            {}: {}", held_name(entry), words_of(*entry.asked.short_of)));
+            held_back.add("held back", words_of(*entry.asked.short_of), held_name(entry));
         }
     }
+    held_back.add_lines(lists_all, text);
     if (lists_all) {
         text += "  tried:";
         for (const nodes_try& entry : kind.found.tries) {
@@ -118,11 +157,21 @@ void add_kind(const answer& answered, bool lists_all, std::string& text) {
     text += "\n";
 }
 
+/// What a node has and a pod wants, with the word that people have for it.
+std::string refusal_words(const explaining::refusing_nodes& refused) {
+    std::string words = explaining::words_of(refused.closest) + explaining::also_words(refused.also);
+    constexpr std::string_view former = ", available ";
+    for (std::size_t at = words.find(former); at != std::string::npos; at = words.find(former, at)) {
+        words.replace(at, former.size(), ", free ");
+    }
+    return words;
+}
+
 std::string class_lines(const std::vector<explaining::refusing_nodes>& classes) {
     std::string lines;
     for (const explaining::refusing_nodes& refused : classes) {
         add_line(lines, fmt::format("    {} of {}: {}{}", nodes_words(refused.nodes), refused.nodes_are,
-                                    explaining::words_of(refused.closest) + explaining::also_words(refused.also),
+                                    refusal_words(refused),
                                     refused.nodes > 1 && refused.closest.wanted > 0
                                         ? " (" + refused.node + ", which comes closest)"
                                         : ""));

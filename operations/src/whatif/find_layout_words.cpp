@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "../show/overview_tables.hpp"
 #include "../show/text_columns.hpp"
 #include "placement_words.hpp"
 #include "vgpualloc/explain/words.hpp"
@@ -44,8 +45,9 @@ std::string verdict_words(const layouts_found& search) {
     const layout_row& best = search.rows.front();
     const std::int64_t pods = best.run + best.wait;
     if (best.is_now) {
-        return fmt::format("Leave the nodes as they are: {} of {} pods of the mix run, and {} way runs more.", best.run,
-                           pods, search.is_exhaustive ? "no" : "no tried");
+        return fmt::format("Leave the nodes as they are: {} of {} of the mix {}, and {} way runs more.", best.run,
+                           show::several(pods, "pod"), best.run == 1 ? "runs" : "run",
+                           search.is_exhaustive ? "no" : "no tried");
     }
     const layout_row& now = row_of_now(search);
     std::string nodes;
@@ -54,8 +56,9 @@ std::string verdict_words(const layouts_found& search) {
         nodes += fmt::format("{}{} {}", nodes.empty() ? "" : ", ", search.nodes[i], best.layouts[i]);
     }
     if (nodes.empty()) nodes = changes_words(search, best, now);
-    return fmt::format("Cut {}: {} of {} pods of the mix run (now {}), {} restart.", nodes, best.run, pods, search.run,
-                       best.restart);
+    return fmt::format("Cut {}: {} of {} of the mix {} (now {}), {} {}.", nodes, best.run, show::several(pods, "pod"),
+                       best.run == 1 ? "runs" : "run", search.run, best.restart,
+                       best.restart == 1 ? "restarts" : "restart");
 }
 
 std::string mix_words(const layouts_found& search) {

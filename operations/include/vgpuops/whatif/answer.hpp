@@ -115,10 +115,17 @@ struct pod_answer {
     /// At the turn of the first pod that asks for the same and is refused.
     std::vector<explaining::refusing_nodes> classes{};
 };
+/// Why no node of a kind that is looked for helps pods.
+struct pod_without_help {
+    bool fits_alone = true; ///< of nodes_found::never: the nodes there are would take it if no other pod were there
+    std::string words{};    ///< "asks 1 mig-3g.40gb, the kind is A100-80GB whole", "gate x; fits without a node more"
+};
 struct kind_answer {
     std::string kind{};
     nodes_found found{};
-    std::vector<std::string> never{}; ///< by nodes_found::never: what an empty node of the kind answers
+    std::vector<std::string> never{}; ///< by nodes_found::never: what an empty node of the kind answers, as a code
+    std::vector<pod_without_help> never_words{}; ///< likewise, as people say it
+    std::vector<pod_without_help> held_words{};  ///< of those in answer::pods that no scheduler takes, in that order
 };
 struct answer {
     std::string policy{};

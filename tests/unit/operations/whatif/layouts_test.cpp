@@ -223,7 +223,7 @@ TEST(whatif_find_layout, of_many_nodes_a_row_names_those_that_change) {
     ASSERT_TRUE(layouts.has_value()) << layouts.error().message();
     EXPECT_THAT(
         whatif::layouts_text(*layouts, false),
-        testing::AllOf(testing::StartsWith("Cut all-3g.40gb m5: 1 of 1 pods of the mix run (now 0), 0 restart.\n"),
+        testing::AllOf(testing::StartsWith("Cut all-3g.40gb m5: 1 of 1 pod of the mix runs (now 0), 0 restart.\n"),
                        HasSubstr("\nCUT                 RUN  WAIT"), HasSubstr("\nall-3g.40gb m[4-5] ")));
 }
 
