@@ -1,6 +1,7 @@
 #include "vgpufacade/words.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -25,6 +26,13 @@ using vgpusim::row_counts;
 using vgpusim::run_figures;
 using vgpusim::run_record;
 using vgpusim::sample;
+
+namespace {
+
+/// "1 GPU", "8 GPUs".
+std::string gpus_words(std::int64_t gpus) { return fmt::format("{} {}", gpus, gpus == 1 ? "GPU" : "GPUs"); }
+
+} // namespace
 
 std::string offered_load_words(const run_record& record) {
     if (!record.offered_load) return {};
@@ -100,23 +108,24 @@ std::string text_of(const run_record& record, const loaded_input& loaded, const 
     text += start_words(record);
     text += accepted_words(record);
     if (record.has_queue) add_waits(text, queue_figures_of(record, loaded.input).all);
-    text += fmt::format("served         running pods requested {:.2f} % of {} GPUs{}{}\n", 100.0 * figures.served_ratio,
-                        record.gpus, leave ? ", on average" : "", served_parts_in_words(figures));
+    text += fmt::format("served         running pods requested {:.2f} % of {}{}{}\n", 100.0 * figures.served_ratio,
+                        gpus_words(record.gpus), leave ? ", on average" : "", served_parts_in_words(figures));
     if (leave) {
         text += fmt::format(
-            "allocation     {:.2f} % of {} GPUs on average, {:.2f} % at the peak, {:.2f} % on average until the last "
+            "allocation     {:.2f} % of {} on average, {:.2f} % at the peak, {:.2f} % on average until the last "
             "pod has arrived\n",
-            100.0 * figures.allocation_mean_ratio, record.gpus, 100.0 * figures.allocation_peak_ratio,
+            100.0 * figures.allocation_mean_ratio, gpus_words(record.gpus), 100.0 * figures.allocation_peak_ratio,
             100.0 * figures.allocation_until_last_arrival_ratio);
     } else {
-        text += fmt::format("allocation     {:.2f} % of {} GPUs\n", 100.0 * figures.allocation_end_ratio, record.gpus);
+        text += fmt::format("allocation     {:.2f} % of {}\n", 100.0 * figures.allocation_end_ratio,
+                            gpus_words(record.gpus));
     }
     text += fmt::format("fragmentation  {:.2f} GPUs idle but unusable, {:.2f} % of idle{}\n",
                         figures.unusable_milli / 1000.0, 100.0 * figures.unusable_of_idle_ratio,
                         leave ? ", on average" : "");
     text += fmt::format("idle           {}{}\n", vgpuops::whatif::idle_line(record.idle), leave ? ", at the peak" : "");
-    text += fmt::format("active         {} nodes, {} GPUs{}\n", shown.used_nodes, shown.used_gpus,
-                        leave ? " at the peak" : "");
+    text += fmt::format("active         {} {}, {}{}\n", shown.used_nodes, shown.used_nodes == 1 ? "node" : "nodes",
+                        gpus_words(shown.used_gpus), leave ? " at the peak" : "");
     text += fmt::format("decisions      {:.0f}/s, p50 {:.1f} us, p99 {:.1f} us\n", result.decisions_per_s(),
                         result.decision_latency.quantile_us(0.5), result.decision_latency.quantile_us(0.99));
     text += offered_load_words(record);

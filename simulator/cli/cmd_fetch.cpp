@@ -124,9 +124,9 @@ void list_traces(const std::vector<public_trace>& traces, bool json) {
                                      {"note", trace.note},
                                      {"files", files}}));
         if (json) continue;
-        fmt::print("{}: {} files, {}\n  {}\n  licence: {}\n  source: {}\n", printable(trace.name), trace.files.size(),
-                   shown_bytes(static_cast<double>(total_bytes)), printable(trace.description),
-                   printable(trace.licence), printable(trace.source));
+        fmt::print("{}: {} {}, {}\n  {}\n  licence: {}\n  source: {}\n", printable(trace.name), trace.files.size(),
+                   trace.files.size() == 1 ? "file" : "files", shown_bytes(static_cast<double>(total_bytes)),
+                   printable(trace.description), printable(trace.licence), printable(trace.source));
         if (!trace.note.empty()) fmt::print("  note: {}\n", printable(trace.note));
         for (const public_file& file : trace.files)
             fmt::print("    {} ({} bytes)\n", printable(file.name), file.size_bytes);

@@ -91,9 +91,9 @@ class DeparturesTest(CliTest):
         self.assertAlmostEqual(gpu["served_ratio"], gpu["allocation_mean_ratio"], places=12)
         shown = self.vgpusim("run", *self.inputs(nodes=ONE_GPU, pods=(self.root / "pods.csv").read_text()),
                              "--departures", "--out", self.out).stdout
-        self.assertIn("allocation     56.25 % of 1 GPUs on average, 100.00 % at the peak, "
+        self.assertIn("allocation     56.25 % of 1 GPU on average, 100.00 % at the peak, "
                       "50.00 % on average until the last pod has arrived\n", shown)
-        self.assertIn("active         1 nodes, 1 GPUs at the peak\n", shown)
+        self.assertIn("active         1 node, 1 GPU at the peak\n", shown)
         page = (self.out / "report.html").read_text(encoding="utf-8")
         self.assertIn("Every GPU <span id=\"occupancy-moment\">when the most was allocated", page)
         data = json.loads(page.split('id="report-data">')[1].split("</script>")[0])
