@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "no_pods.hpp"
 #include "start_replays.hpp"
 #include "vgpuops/whatif/changed_cluster.hpp"
+#include "vgpusim/study/solver.hpp"
 
 namespace vgpufacade {
 
@@ -130,6 +132,9 @@ expected<vgpuops::whatif::answer> whatif(whatif_question question, const vgpufor
                                          const stop_signal& stop) {
     auto inputs = read(std::move(question), source, stop);
     if (!inputs) return unexpected(inputs.error());
+    std::unique_ptr<vgpualloc::plan::lp_solver> solver; // a build without one has the bound by amounts
+    if (!inputs->asked.find_kind.empty()) solver = vgpusim::find_solver("whatif", stop).value_or(nullptr);
+    inputs->asked.solver = solver.get();
     return vgpuops::whatif::answer_of(inputs->objects, inputs->dialects, std::move(inputs->asked));
 }
 

@@ -45,6 +45,28 @@ class Plan(CliTest):
         dear = self.ask(HALF, "--pod", "team/waits", "--move-s", "1", "--copy-s-per-gib", "1")
         self.assertAlmostEqual(dear["cost"]["copy_s"], 16000 / 1024, places=1)
 
+    def test_rules_about_other_pods_hold_before_and_after_the_moves(self):
+        """The pod that waits stays away from pods of web: none of these moves, and room is made where none is."""
+        rule = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}]}}
+        nodes = [gpu_node("a", cards=1), gpu_node("b", cards=1)]
+        waits = pod("waits", vgpu(40960), affinity=rule)
+
+        def asked(web, *arguments, waiting=waits):
+            running = [owned(name, node, 0, memory, labels={"app": "web"} if name in web else {})
+                       for name, node, memory in (("r0", "a", 20000), ("r1", "b", 16000))]
+            return self.ask([*nodes, *running, *waiting], *(arguments or ("--pod", "waits")))
+
+        freely = asked((), waiting=[waits])
+        self.assertEqual((self.moves_of(freely), freely["kept_by_rules"]), ([("team/r1", "b", "a")], []))
+        around = asked(("r1",), waiting=[waits])
+        self.assertEqual((self.moves_of(around), around["where"]["node"]), ([("team/r0", "a", "b")], "a"))
+        self.assertEqual((around["kept_by_rules"], around["movable_pods"]), (["team/r1"], 1))
+        self.assertFalse(asked(("r0", "r1"), waiting=[waits])["found"])
+        added = asked(("r1",), "--add-pod", self.write("waits.json", json.dumps(waits)), waiting=[])
+        self.assertEqual((self.moves_of(added), added["kept_by_rules"]), ([("team/r0", "a", "b")], ["team/r1"]))
+        self.assertNotIn("affinity", str(around["not_considered"]) + str(added["not_considered"]))
+
     def test_what_a_budget_keeps_does_not_move(self):
         labelled = [dict(entry, metadata={**entry["metadata"], "labels": {"app": "web"}}) if entry["kind"] == "Pod" else entry for entry in HALF]
         def budget(name, most):

@@ -201,7 +201,8 @@ private:
 
     void find(const node_kind& kind) {
         kind_answer answered{.kind = asked_->find_kind,
-                             .found = find_nodes(*state_, decider_, queue_, kind, first_id(), asked_->stop)};
+                             .found =
+                                 find_nodes(*state_, decider_, queue_, kind, first_id(), asked_->solver, asked_->stop)};
         if (asked_->stop.raised()) return;
         answered.held_words = words_of_held(decider_, queue_);
         answered.never_words = words_of_never(*state_, queue_, answered.found.never, asked_->stop);

@@ -124,6 +124,7 @@ document kind_json(const answer& answered) {
                                      {"tries", document::list()},
                                      {"least", kind.found.least},
                                      {"is_proved", kind.found.is_proved()},
+                                     {"is_exact", kind.found.is_exact},
                                      {"helped", pods(kind.found.helped)},
                                      {"refused_with_one_less", pods(kind.found.one_less)},
                                      {"refused_with_most", pods(kind.found.most)},

@@ -119,8 +119,9 @@ void add_kind(const answer& answered, bool lists_all, std::string& text) {
     } else {
         const std::string at_least = search.least > 0 ? fmt::format(", at least {}", search.least) : "";
         const std::string how =
-            search.is_proved() ? "proved"
-                               : fmt::format("heuristic: one pass of {}; fewer may do{}", answered.policy, at_least);
+            search.is_exact      ? "exact"
+            : search.is_proved() ? "proved"
+                                 : fmt::format("heuristic: one pass of {}; fewer may do{}", answered.policy, at_least);
         const std::int64_t pods = count(search.helped);
         add_line(text, fmt::format("{} like {} {} enough for the {} that {} can help, {}; {} {} not ({})",
                                    nodes_words(*search.nodes), kind.kind, *search.nodes == 1 ? "is" : "are",

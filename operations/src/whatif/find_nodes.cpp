@@ -2,10 +2,10 @@
 #include "vgpuops/whatif/find_nodes.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 
+#include "least_nodes.hpp"
 #include "vgpualloc/model/trial.hpp"
 
 namespace vgpuops::whatif {
@@ -14,58 +14,12 @@ using vgpualloc::trial;
 
 namespace {
 
-/// What pods ask for together of hosts and devices, as far as it adds up.
-class amounts {
-public:
-    void add(const vgpualloc::pod_request& request, std::int64_t pods) {
-        const auto times = static_cast<double>(pods);
-        pods_ += times;
-        cpu_ += times * static_cast<double>(request.cpu.count());
-        memory_ += times * static_cast<double>(request.memory.count());
-        for (const vgpualloc::device_request& container : request.containers) {
-            const double devices = times * static_cast<double>(container.count);
-            if (container.memory_percent || !container.profile.empty()) continue;
-            device_memory_ += devices * static_cast<double>(container.memory.count());
-            if (container.memory == vgpualloc::mib{0}) whole_devices_ += devices;
-        }
-    }
-
-    /// How many nodes have as much; at least one where there are pods.
-    [[nodiscard]] std::int64_t nodes_like(const vgpualloc::node& kind, const vgpualloc::cluster& cluster) const {
-        if (pods_ == 0.0) return 0;
-        double device_memory = 0.0;
-        bool are_exclusive = true;
-        for (const vgpualloc::device& device : kind.devices) {
-            const vgpualloc::device_spec& spec = cluster.kinds[device.kind];
-            device_memory += static_cast<double>(spec.memory.count());
-            are_exclusive = are_exclusive && spec.mode->name() == "exclusive";
-        }
-        double nodes = 1.0;
-        const auto need = [&nodes](double sum, double of_one) {
-            constexpr double rounding = 1e-12; // of sums that are too large to be exact
-            if (of_one > 0.0) nodes = std::max(nodes, std::ceil(sum / of_one * (1.0 - rounding)));
-        };
-        need(pods_, static_cast<double>(kind.pods_max));
-        need(cpu_, static_cast<double>(kind.cpu.count()));
-        need(memory_, static_cast<double>(kind.memory.count()));
-        need(device_memory_, device_memory);
-        if (are_exclusive) need(whole_devices_, static_cast<double>(kind.devices.size()));
-        return static_cast<std::int64_t>(nodes);
-    }
-
-private:
-    double pods_ = 0.0;
-    double cpu_ = 0.0;           ///< mCPU
-    double memory_ = 0.0;        ///< bytes
-    double device_memory_ = 0.0; ///< MiB
-    double whole_devices_ = 0.0;
-};
-
 class searcher {
 public:
     searcher(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue, const node_kind& kind,
-             pod_id first_id, const stop_signal& stop)
-        : state_{&state}, decider_{&decider}, queue_{&queue}, kind_{&kind}, first_id_{first_id}, stop_{stop} {}
+             pod_id first_id, vgpualloc::plan::lp_solver* solver, const stop_signal& stop)
+        : state_{&state}, decider_{&decider}, queue_{&queue}, kind_{&kind}, first_id_{first_id}, solver_{solver},
+          stop_{stop} {}
 
     [[nodiscard]] nodes_found run() {
         result_.nodes_max = limit();
@@ -77,7 +31,7 @@ public:
             search();
         }
         result_.helped = refused_with(0);
-        if (!stop_.raised()) result_.least = least_nodes();
+        if (!stop_.raised() && result_.nodes) note_least();
         return std::move(result_);
     }
 
@@ -107,17 +61,21 @@ private:
                std::ranges::binary_search(result_.most, position);
     }
 
-    /// How many nodes of the kind hold as much as the pods ask for that alone fit on none of the nodes there are: such
-    /// pods go to new nodes in any order and under any policy.
-    [[nodiscard]] std::int64_t least_nodes() {
-        amounts wanted;
+    /// Pods that alone fit on none of the nodes there are go to new nodes in any order and under any policy.
+    void note_least() {
+        std::vector<vgpualloc::counted_request> pods;
         for (const std::size_t i : result_.helped) {
             const queued_pods& entry = queue_->pods[i];
             const auto request = decider_->intern(entry.pod.request);
             if (entry.one_per_node || !request || decider_->decide(*request)) continue;
-            wanted.add(entry.pod.request, entry.count);
+            pods.push_back({.request = entry.pod.request, .pods = entry.count});
         }
-        return wanted.nodes_like(kind_->described, state_->nodes());
+        result_.least = nodes_by_amounts(pods, *kind_, state_->nodes());
+        if (solver_ == nullptr || *result_.nodes <= result_.least) return;
+        const std::int64_t exact =
+            nodes_by_program(pods, *kind_, state_->nodes(), result_.least, *result_.nodes, *solver_);
+        result_.is_exact = exact > result_.least && exact == *result_.nodes;
+        result_.least = exact;
     }
 
     [[nodiscard]] std::int64_t limit() const {
@@ -213,6 +171,7 @@ private:
     const pod_queue* queue_;
     const node_kind* kind_;
     pod_id first_id_;
+    vgpualloc::plan::lp_solver* solver_; ///< null: there is none
     stop_signal stop_;
     std::map<std::int64_t, std::map<std::size_t, std::int64_t>> refusals_; ///< by number of nodes
     nodes_found result_;
@@ -221,8 +180,9 @@ private:
 } // namespace
 
 nodes_found find_nodes(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue,
-                       const node_kind& kind, pod_id first_id, const stop_signal& stop) {
-    return searcher{state, decider, queue, kind, first_id, stop}.run();
+                       const node_kind& kind, pod_id first_id, vgpualloc::plan::lp_solver* solver,
+                       const stop_signal& stop) {
+    return searcher{state, decider, queue, kind, first_id, solver, stop}.run();
 }
 
 } // namespace vgpuops::whatif

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "placement_words.hpp"
+#include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/plan/consolidation_bound.hpp"
-#include "vgpuformats/some_names.hpp"
 
 namespace vgpuops::whatif {
 
@@ -73,11 +73,12 @@ void forget_rules_looked_at(kube::snapshot& state) {
     });
 }
 
-moves_answer begin_answer(kube::snapshot& state, const moves_question& asked, std::size_t movable,
-                          std::vector<kube::kept_pod> not_evictable, const idle_figure& idle) {
+moves_answer begin_answer(kube::snapshot& state, const moves_question& asked, std::size_t movable, staying_pods staying,
+                          const idle_figure& idle) {
     forget_rules_looked_at(state);
     moves_answer result;
-    result.kept = std::move(not_evictable);
+    result.kept = std::move(staying.by_budgets);
+    result.kept_by_rules = std::move(staying.by_rules);
     result.budget = asked.budget;
     result.costs = asked.costs;
     result.movable = static_cast<std::int64_t>(movable);
@@ -94,24 +95,35 @@ std::int64_t least_units(const vgpualloc::ledger& book, const std::vector<plan::
     return units ? units->value_or(0) : 0;
 }
 
-/// Plans look at no rules about other pods: neither at those of the pods, nor at who keeps these away.
-std::vector<std::string> not_looked_at(const kube::snapshot& state,
-                                       const std::vector<const kube::snapshot_pod*>& pods) {
-    std::vector<std::string> list = explaining::not_considered(state, pods);
-    std::vector<std::string> names;
-    for (const kube::snapshot_pod* const pod : pods) {
-        if (!pod->request.peers.empty()) names.push_back(pod->full_name());
+/// The request with the nodes left out from which rules about other pods keep the pod. Pods that such rules look at do
+/// not move, so that what keeps it away now does so after the moves.
+vgpualloc::pod_request with_nodes_left_out(const kube::snapshot& state, const vgpualloc::pod_request& request) {
+    vgpualloc::pod_request result = request;
+    if (request.peers.empty()) return result;
+    const auto policies = vgpualloc::make_policies("best_fit", "", {});
+    VGA_ASSERT(policies.has_value(), "best_fit is a policy");
+    vgpualloc::allocator decider{*state.book, policies->pair()};
+    vgpualloc::label_requirement others{.key = "metadata.name", .op = vgpualloc::label_operator::not_in};
+    for (std::size_t i = 0; i < state.nodes().nodes.size(); ++i) {
+        const node_index where{i};
+        if (!state.book->is_present(where)) continue;
+        if (decider.ask_peers(where, request).code == rejection_code::none) continue;
+        others.values.push_back(state.nodes().nodes[i].name);
     }
-    if (names.empty()) return list;
-    list.push_back("pod affinity, anti-affinity and topology spread, by which other pods keep these apart: " +
-                   vgpuformats::some_of(names));
-    return list;
+    if (others.values.empty()) return result;
+    vgpualloc::host_rules& rules = result.rules;
+    if (!rules.has_affinity) rules.affinity.emplace_back();
+    rules.has_affinity = true;
+    for (vgpualloc::node_selector_term& term : rules.affinity) {
+        if (!term.labels.empty() || !term.names.empty() || !request.rules.has_affinity) term.names.push_back(others);
+    }
+    return result;
 }
 
 } // namespace
 
 std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                                            const kube::mobility& rules, std::vector<kube::kept_pod>* not_evictable) {
+                                            const kube::mobility& rules, staying_pods* staying) {
     const kube::disruption_budgets budgets{objects};
     std::map<std::string, const kube::manifest*> by_name;
     for (const kube::manifest& object : objects) {
@@ -126,8 +138,12 @@ std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const s
         std::string why = budgets.why_kept(object->first);
         if (!why.empty()) {
             const std::string& node = state.nodes().nodes[state.bound[i].node.at()].name;
-            if (not_evictable != nullptr)
-                not_evictable->push_back({.name = object->first, .node = node, .why = std::move(why)});
+            if (staying != nullptr)
+                staying->by_budgets.push_back({.name = object->first, .node = node, .why = std::move(why)});
+            continue;
+        }
+        if (!state.bound[i].pod.request.peers.empty()) {
+            if (staying != nullptr) staying->by_rules.push_back(object->first);
             continue;
         }
         result.push_back({.pod = pod_id{i}, .request = &state.bound[i].pod.request});
@@ -143,17 +159,18 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
         served.error().where = pod.place;
         return unexpected(served.error());
     }
-    std::vector<kube::kept_pod> not_evictable;
-    const auto movable = movable_pods(state, objects, asked.movable, &not_evictable);
+    staying_pods staying;
+    const auto movable = movable_pods(state, objects, asked.movable, &staying);
     const idle_figure idle{state, asked.budget.stop};
-    moves_answer result = begin_answer(state, asked, movable.size(), std::move(not_evictable), idle);
+    moves_answer result = begin_answer(state, asked, movable.size(), std::move(staying), idle);
     kube::keep_modes(state);
     result.pod = pod.full_name();
-    const auto room = plan::find_room(*state.book, pod.request, movable, asked.budget, asked.costs);
+    const vgpualloc::pod_request wanted = with_nodes_left_out(state, pod.request);
+    const auto room = plan::find_room(*state.book, wanted, movable, asked.budget, asked.costs);
     result.steps = room ? room->steps : room.error().steps;
     if (!room) {
         result.none = room.error();
-        result.not_considered = not_looked_at(state, pods_of(state, {}, &pod));
+        result.not_considered = explaining::not_considered(state, pods_of(state, {}, &pod));
         return result;
     }
     result.found = true;
@@ -161,16 +178,16 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
     result.where = explaining::name_place(state, room->planned.where);
     const vgpualloc::booking waiting = vgpualloc::booking_for(pod_id{state.bound.size()}, pod.request);
     tell_moves(state, room->planned, asked.costs, &waiting, idle, result);
-    result.not_considered = not_looked_at(state, pods_of(state, room->planned, &pod));
+    result.not_considered = explaining::not_considered(state, pods_of(state, room->planned, &pod));
     return result;
 }
 
 moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manifest>& objects, plan::emptied_unit unit,
                            const moves_question& asked) {
-    std::vector<kube::kept_pod> not_evictable;
-    const auto movable = movable_pods(state, objects, asked.movable, &not_evictable);
+    staying_pods staying;
+    const auto movable = movable_pods(state, objects, asked.movable, &staying);
     const idle_figure idle{state, asked.budget.stop};
-    moves_answer result = begin_answer(state, asked, movable.size(), std::move(not_evictable), idle);
+    moves_answer result = begin_answer(state, asked, movable.size(), std::move(staying), idle);
     kube::keep_modes(state);
     const auto used_min_by_lp = [&] { return least_units(*state.book, movable, unit, asked.solver); };
     const plan::consolidation emptying =
@@ -184,7 +201,7 @@ moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manife
     result.steps = emptying.steps;
     result.step_limit = emptying.step_limit;
     tell_moves(state, emptying.planned, asked.costs, nullptr, idle, result);
-    result.not_considered = not_looked_at(state, pods_of(state, emptying.planned, nullptr));
+    result.not_considered = explaining::not_considered(state, pods_of(state, emptying.planned, nullptr));
     return result;
 }
 

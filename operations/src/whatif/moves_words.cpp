@@ -4,6 +4,7 @@
 #include "../why/why_words.hpp"
 #include "placement_words.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgpuops/whatif/idle_words.hpp"
 #include "vgpuops/whatif/moves.hpp"
 
@@ -79,6 +80,10 @@ std::string moves_text(const moves_answer& answered) {
     std::string text;
     add_headline(answered, text);
     if (!answered.kept.empty()) add_line(text, "  cannot be evicted: " + kept_words(answered.kept));
+    if (!answered.kept_by_rules.empty()) {
+        add_line(text,
+                 "  stay, as rules about other pods look at them: " + vgpuformats::some_of(answered.kept_by_rules));
+    }
     for (std::size_t i = 0; i < answered.moves.size(); ++i) {
         const told_move& move = answered.moves[i];
         add_line(text, fmt::format("  {}. {}: {}: {}", i + 1, move.pod, move.from.node, share_words(move.from.shares)));
@@ -121,6 +126,7 @@ std::string moves_json(const moves_answer& answered) {
                                      {"idle_after", idle_json(answered.idle_after)},
                                      {"movable_pods", answered.movable},
                                      {"not_evictable", kept_json(answered.kept)},
+                                     {"kept_by_rules", document::list_of(answered.kept_by_rules)},
                                      {"steps", answered.steps},
                                      {"warnings", document::list()},
                                      {"timing", document::map({{"plan_s", answered.plan_s}})}});

@@ -15,6 +15,7 @@
 #include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/metrics/idle_split.hpp"
+#include "vgpualloc/plan/lp.hpp"
 #include "vgpualloc/policy/parse.hpp"
 #include "vgpuops/core_names.hpp"
 #include "vgpuops/show/overview.hpp"
@@ -36,7 +37,8 @@ struct question {
     std::string device_policy{};               ///< of the devices of a node; empty: as `policy`
     vgpualloc::policies_maker make_policies{}; ///< brings those that `policy` only calls by a name; empty: it is named
     std::uint64_t seed = 0;
-    std::string find_kind{}; ///< empty: nothing is looked for
+    std::string find_kind{};                      ///< empty: nothing is looked for
+    vgpualloc::plan::lp_solver* solver = nullptr; ///< of find_nodes(); null: there is none
     stop_signal stop{};
 };
 

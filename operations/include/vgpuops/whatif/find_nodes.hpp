@@ -8,6 +8,7 @@
 
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
+#include "vgpualloc/plan/lp.hpp"
 #include "vgpuops/whatif/changes.hpp"
 #include "vgpuops/whatif/queue.hpp"
 
@@ -31,8 +32,9 @@ struct nodes_found {
     std::vector<std::size_t> one_less{}; ///< positions of those that find no place with one node less
     std::vector<std::size_t> most{};     ///< positions of those that find no place with `nodes_max` either
     /// No order of the pods and no policy needs fewer: what the pods ask for that fit on none of the nodes there are,
-    /// as these are now, is more than fewer nodes have.
+    /// as these are now, is more than fewer nodes have or, where the solver said so, can hold.
     std::int64_t least = 0;
+    bool is_exact = false; ///< an integer program says so of `nodes`, and amounts alone do not
 
     /// Whether `nodes` is the smallest number there is.
     [[nodiscard]] bool is_proved() const noexcept { return nodes && *nodes == least; }
@@ -42,8 +44,10 @@ struct nodes_found {
 /// neighbours: policies are greedy, so a larger number need not be better, and no smaller number is promised to fail
 /// but the one next to the answer. A pod that an empty node takes needs no more nodes than there are pods, which is
 /// where the search ends. Pods that no scheduler takes (queued_pods::unreadable) do not count. The ledger is as before.
-/// Once an end is wanted, what is returned says nothing.
+/// With a solver, an integer program may say that fewer nodes are too few where amounts do not. Once an end is wanted,
+/// what is returned says nothing.
 [[nodiscard]] nodes_found find_nodes(kube::snapshot& state, vgpualloc::allocator& decider, const pod_queue& queue,
-                                     const node_kind& kind, pod_id first_id, const stop_signal& stop = {});
+                                     const node_kind& kind, pod_id first_id,
+                                     vgpualloc::plan::lp_solver* solver = nullptr, const stop_signal& stop = {});
 
 } // namespace vgpuops::whatif

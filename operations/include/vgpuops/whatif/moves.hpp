@@ -37,8 +37,9 @@ struct moves_answer {
     std::string pod{}; ///< that room is made for; empty: devices or nodes are emptied
     vgpualloc::plan::move_budget budget{};
     vgpualloc::plan::move_costs costs{};
-    std::int64_t movable = 0;           ///< pods that may move
-    std::vector<kube::kept_pod> kept{}; ///< that could, were it not for a PodDisruptionBudget
+    std::int64_t movable = 0;                 ///< pods that may move
+    std::vector<kube::kept_pod> kept{};       ///< that could, were it not for a PodDisruptionBudget
+    std::vector<std::string> kept_by_rules{}; ///< that could, were it not for rules about other pods (peer_rules.hpp)
     bool found = false;
     std::vector<told_move> moves{};
     std::optional<explaining::named_place> where{}; ///< of the pod, after the moves
@@ -59,11 +60,18 @@ struct moves_answer {
     std::vector<error> warnings{};
 };
 
-/// The pods of the snapshot that may move and that somebody can evict; requests point into `state`. `objects` are those
-/// of the snapshot. `not_evictable` gets those that a budget keeps.
-[[nodiscard]] std::vector<vgpualloc::plan::movable_pod>
-movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const kube::mobility& rules,
-             std::vector<kube::kept_pod>* not_evictable = nullptr);
+/// Pods that may move by themselves, and are kept where they are.
+struct staying_pods {
+    std::vector<kube::kept_pod> by_budgets{};
+    std::vector<std::string> by_rules{}; ///< rules about other pods are theirs, or look at them
+};
+
+/// The pods of the snapshot that may move, that somebody can evict, and that no rule about other pods looks at;
+/// requests point into `state`. `objects` are those of the snapshot. `staying` gets the others that may move.
+[[nodiscard]] std::vector<vgpualloc::plan::movable_pod> movable_pods(const kube::snapshot& state,
+                                                                     const std::vector<kube::manifest>& objects,
+                                                                     const kube::mobility& rules,
+                                                                     staying_pods* staying = nullptr);
 
 /// Plans room for a pod (plan::find_room), and carries the plan out on a trial of the ledger. Errors: what keeps the
 /// pod from being read, or no scheduler of the cluster from serving it.
