@@ -86,11 +86,12 @@ var commands = []command{
 
 // values are what the command line says.
 type values struct {
-	access   export.Access
-	command  string
-	options  []option // in the order of the command's flags
-	output   string   // table, wide, json or yaml
-	helpText string   // all that was asked for; empty: a question
+	access    export.Access
+	command   string
+	options   []option // in the order of the command's flags
+	output    string   // table, wide, json or yaml
+	isWatched bool     // answered again when something changed
+	helpText  string   // all that was asked for; empty: a question
 }
 
 // option is one of ask.h, with the flag that set it.
@@ -143,6 +144,7 @@ func readCommand(known command, arguments []string) (*values, error) {
 		addFlag(flags, flag)
 	}
 	output := addOutput(flags, known.name)
+	flags.BoolVarP(&result.isWatched, "watch", "w", false, "answer again when something changed, at most every 2 s, until Ctrl-C")
 	timeout := addAccess(flags, known.name, &result.access)
 	switch err := flags.Parse(arguments); {
 	case errors.Is(err, pflag.ErrHelp):

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 
+	"k8s.io/client-go/rest"
+
 	"vgpualloc.example/adapters/kubectl/ask"
 	"vgpualloc.example/adapters/kubectl/export"
 	"vgpualloc.example/adapters/vga"
@@ -54,39 +56,78 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, complaints 
 	if err != nil {
 		return fail(2, err)
 	}
-	cluster, err := export.Read(ctx, client, namespace)
-	if errors.Is(err, export.ErrNotAllowed) {
-		return fail(2, err)
+	asking := session{client, namespace, question, chosen.output}
+	if chosen.isWatched {
+		return watch(ctx, asking, out, complaints)
 	}
-	if err != nil {
-		return fail(1, err)
+	cluster, answer := asking.read(ctx)
+	if answer.code == 0 {
+		answer = asking.answer(cluster)
 	}
+	_, _ = io.WriteString(complaints, answer.complaints)
+	if answer.code != 0 {
+		return answer.code
+	}
+	return printed(out, fail, answer.text)
+}
+
+// session is a question about a cluster that is still to be read.
+type session struct {
+	client    rest.Interface
+	namespace string
+	question  ask.Question
+	output    string // as of the flag
+}
+
+// outcome is what the program prints, and its exit code. Without 0 there is no text.
+type outcome struct {
+	code             int
+	complaints, text string
+}
+
+func failure(code int, err error) outcome {
+	return outcome{code: code, complaints: fmt.Sprintln("kubectl-vgpu:", err)}
+}
+
+// read lists the cluster, or says why it cannot.
+func (s session) read(ctx context.Context) (export.Cluster, outcome) {
+	cluster, err := export.Read(ctx, s.client, s.namespace)
+	switch {
+	case errors.Is(err, export.ErrNotAllowed):
+		return cluster, failure(2, err)
+	case err != nil:
+		return cluster, failure(1, err)
+	}
+	return cluster, outcome{}
+}
+
+// answer asks the library; the words of errors are vgpusim's, under this program's name.
+func (s session) answer(cluster export.Cluster) outcome {
+	result := outcome{}
 	if len(cluster.Unlisted) > 0 {
-		_, _ = fmt.Fprintln(complaints, "kubectl-vgpu: not looked at, as you may not list them:", strings.Join(cluster.Unlisted, ", "))
+		result.complaints = fmt.Sprintln("kubectl-vgpu: not looked at, as you may not list them:", strings.Join(cluster.Unlisted, ", "))
 	}
-	question.Texts = append(question.Texts, ask.Text{Name: clusterName, Data: cluster.Text})
+	question := s.question
+	question.Texts = append(slices.Clip(question.Texts), ask.Text{Name: clusterName, Data: cluster.Text})
 	if len(cluster.Text) > largeText {
 		debug.FreeOSMemory() // for the library
 	}
 	reply, err := ask.Ask(question)
 	if err != nil {
-		return fail(1, err)
+		return failure(1, err)
 	}
-	return answer(reply, chosen.output, out, complaints, fail)
-}
-
-// answer prints a reply; the words of errors are vgpusim's, under this program's name.
-func answer(reply ask.Reply, output string, out, complaints io.Writer, fail func(int, error) int) int {
 	for line := range strings.Lines(reply.Errors) {
-		_, _ = io.WriteString(complaints, "kubectl-vgpu: "+strings.TrimPrefix(line, "vgpusim: "))
+		result.complaints += "kubectl-vgpu: " + strings.TrimPrefix(line, "vgpusim: ")
 	}
-	if reply.Code != 0 {
-		return reply.Code
+	result.code = reply.Code
+	switch {
+	case reply.Code != 0:
+	case s.output == "json":
+		result.text = reply.JSON
+	default:
+		result.text = reply.Text
 	}
-	if output == "json" {
-		return printed(out, fail, reply.JSON)
-	}
-	return printed(out, fail, reply.Text)
+	return result
 }
 
 // printed is the exit code after a text was printed.

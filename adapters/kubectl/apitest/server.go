@@ -27,6 +27,7 @@ type Server struct {
 
 	objects []Object
 	mutex   sync.Mutex
+	refused int      // of every path, if it is not 0
 	seen    []string // "GET /api/v1/nodes?limit=500"
 }
 
@@ -72,6 +73,20 @@ func Serve(t *testing.T, objects []Object) *Server {
 	return server
 }
 
+// Replace makes these the objects that there are, while clients ask.
+func (s *Server) Replace(objects []Object) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.objects = objects
+}
+
+// Refuse answers every path with this status while clients ask; 0: no longer.
+func (s *Server) Refuse(status int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.refused = status
+}
+
 // Kubeconfig writes a file by which clients reach the server, in namespace team-a.
 func (s *Server) Kubeconfig(t *testing.T) string {
 	t.Helper()
@@ -91,6 +106,13 @@ func (s *Server) Requests() []string {
 	return slices.Clone(s.seen)
 }
 
+// Forget makes Requests those that come from now on.
+func (s *Server) Forget() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.seen = nil
+}
+
 // ServeHTTP answers as an API server does.
 func (s *Server) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 	s.mutex.Lock()
@@ -99,9 +121,10 @@ func (s *Server) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 	if expires {
 		s.Expire = ""
 	}
+	objects, refused := s.objects, s.refused
 	s.mutex.Unlock()
 	to.Header().Set("Content-Type", "application/json")
-	status := max(s.Status[request.URL.Path], s.Status["*"])
+	status := max(s.Status[request.URL.Path], s.Status["*"], refused)
 	switch {
 	case request.Method != http.MethodGet:
 		status = http.StatusMethodNotAllowed
@@ -116,7 +139,7 @@ func (s *Server) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 		s.groups(to)
 		return
 	}
-	s.list(to, request)
+	s.list(to, request, objects)
 }
 
 func refuse(to http.ResponseWriter, status int) {
@@ -135,7 +158,7 @@ func (s *Server) groups(to http.ResponseWriter) {
 }
 
 // list answers with one page, whose items have no kind and are said to be managed by somebody.
-func (s *Server) list(to http.ResponseWriter, request *http.Request) {
+func (s *Server) list(to http.ResponseWriter, request *http.Request, objects []Object) {
 	kind := ""
 	items := []Object{}
 	for name, path := range resources {
@@ -144,7 +167,7 @@ func (s *Server) list(to http.ResponseWriter, request *http.Request) {
 		}
 	}
 	version := "v1"
-	for _, object := range s.objects {
+	for _, object := range objects {
 		if object["kind"] == kind {
 			version = object["apiVersion"].(string)
 			items = append(items, asListed(object))
