@@ -7,6 +7,7 @@
 #include "no_pods.hpp"
 #include "scheduler_input.hpp"
 #include "vgpualloc/kube/limit_ranges.hpp"
+#include "vgpualloc/kube/priority_classes.hpp"
 #include "vgpualloc/kube/quotas.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/some_names.hpp"
@@ -73,13 +74,16 @@ expected<pods_asked_for> pods_of_file(const std::string& path, const std::vector
     auto objects = load_objects({path}, from);
     if (!objects) return unexpected(objects.error());
     state.expect_pods(*objects);
+    const kube::priority_classes classes{cluster, *objects};
     kube::limit_ranges limits{cluster};
     kube::quota_book quotas{cluster, *objects};
     pods_asked_for result;
     for (kube::manifest& object : *objects) {
         if (!object.pod && !object.problems.empty()) result.errors.push_back(object.problems.front());
         if (!object.pod) continue;
-        if (auto refusal = limits.admit(object)) {
+        auto refusal = classes.admit(object);
+        if (!refusal) refusal = limits.admit(object);
+        if (refusal) {
             result.errors.push_back(*std::move(refusal));
             continue;
         }

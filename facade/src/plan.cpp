@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "vgpualloc/kube/limit_ranges.hpp"
+#include "vgpualloc/kube/priority_classes.hpp"
 #include "vgpualloc/kube/quotas.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpusim/study/solver.hpp"
@@ -91,6 +92,8 @@ expected<kube::snapshot_pod> pod_of_file(const std::string& path, const std::vec
         return unexpected(bad(error_code::malformed, "--add-pod", path,
                               "one object that is or makes a pod; the file has " + std::to_string(with_pods.size())));
     }
+    const kube::priority_classes classes{cluster, *objects};
+    if (auto refusal = classes.admit(*with_pods.front())) return unexpected(*std::move(refusal));
     kube::limit_ranges limits{cluster};
     if (auto refusal = limits.admit(*with_pods.front())) return unexpected(*std::move(refusal));
     kube::quota_book quotas{cluster, *objects};

@@ -20,6 +20,7 @@
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/explain/snapshot_learning.hpp"
 #include "vgpualloc/kube/limit_ranges.hpp"
+#include "vgpualloc/kube/priority_classes.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpuops/whatif/catalog_kinds.hpp"
@@ -434,10 +435,13 @@ expected<question> with_more_templates(const std::vector<kube::manifest>& object
 expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
                            question original) {
     if (auto checked = check_templates(objects, original); !checked) return unexpected(checked.error());
+    const kube::priority_classes classes{objects, original.wanted.added_pods};
     kube::limit_ranges limits{objects};
     for (kube::manifest& object : original.wanted.added_pods) {
         if (!object.pod) continue;
-        if (auto refusal = limits.admit(object)) object.problems.push_back(*std::move(refusal));
+        auto refusal = classes.admit(object);
+        if (!refusal) refusal = limits.admit(object);
+        if (refusal) object.problems.push_back(*std::move(refusal));
     }
     std::vector<layout_change> layouts;
     const auto described = with_more_templates(objects, dialects, std::move(original), layouts);

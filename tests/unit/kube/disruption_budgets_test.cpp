@@ -85,6 +85,23 @@ TEST(disruption_budgets, what_has_no_scale_allows_none_unless_a_number_has_to_ru
     EXPECT_EQ(why_kept(web_pods(3, "Job") + budget_object("minAvailable: 1")), "");
 }
 
+TEST(disruption_budgets, pods_that_have_ended_have_their_controllers) {
+    const std::string done = "---\nkind: Pod\nmetadata: {name: done, namespace: ns, labels: {app: web}, "
+                             "ownerReferences: [{kind: Job, name: j, controller: true}]}\nspec: {containers: [{name: "
+                             "m}]}\nstatus: {phase: Succeeded}\n";
+    EXPECT_EQ(why_kept(web_pods(3) + done + budget_object("maxUnavailable: 1")), none_left) << "a Job has no scale";
+    EXPECT_EQ(why_kept(web_pods(3) + done + budget_object("minAvailable: 2")), "");
+    const std::string failed = web_pod("f0", "ReplicaSet", "phase: Failed");
+    EXPECT_EQ(why_kept(web_pods(3) + failed + budget_object("maxUnavailable: 1")), "") << "it is none of the three";
+}
+
+TEST(disruption_budgets, one_that_cannot_be_computed_keeps_what_is_not_ready) {
+    const std::string unready = web_pod("w0", "Job", "phase: Running, conditions: [{type: Ready, status: 'False'}]");
+    const auto others = web_pod("w1", "Job") + web_pod("w2", "Job");
+    EXPECT_EQ(why_kept(unready + others + budget_object("maxUnavailable: 50%")), none_left);
+    EXPECT_EQ(why_kept(unready + others + budget_object("minAvailable: 2")), "");
+}
+
 TEST(disruption_budgets, two_budgets_are_refused_by_the_api_server) {
     const std::string two = budget_object("minAvailable: 0") + budget_object("minAvailable: 0", "", "too");
     EXPECT_EQ(why_kept(web_pods(2) + two), "several PodDisruptionBudgets: keep, too");

@@ -93,14 +93,38 @@ TEST(limit_ranges, a_request_above_a_default_limit_is_refused) {
         HasSubstr("container m asks for 2 of cpu, above its limit by default, 1"));
 }
 
+TEST(limit_ranges, a_device_by_default_needs_a_limit) {
+    const std::string range = limit_range("{type: Container, min: {nvidia.com/gpu: 1}}");
+    EXPECT_THAT(admitted(range + limited_pod("")).refused,
+                HasSubstr("container m has a request of nvidia.com/gpu by default, and no limit"));
+    EXPECT_EQ(admitted(range + limited_pod("limits: {nvidia.com/gpu: 2}")).refused, "");
+}
+
+TEST(limit_ranges, a_limit_far_above_its_request_is_refused) {
+    const std::string range = limit_range("{type: Container, maxLimitRequestRatio: {cpu: 1500m}}");
+    const auto with = [&](const std::string& resources) { return admitted(range + limited_pod(resources)).refused; };
+    EXPECT_EQ(with("requests: {cpu: '2'}, limits: {cpu: '3'}"), "");
+    EXPECT_THAT(with("requests: {cpu: '1'}, limits: {cpu: '3'}"),
+                HasSubstr("cpu max limit to request ratio per Container is 1500m, but provided ratio is 3.000000"));
+    EXPECT_THAT(with("limits: {memory: 1Gi}"), HasSubstr("but no request is specified or request is 0"));
+    EXPECT_THAT(with("requests: {cpu: '1'}"), HasSubstr("but no limit is specified or limit is 0"));
+    const std::string pod = limit_range("{type: Pod, maxLimitRequestRatio: {memory: '2'}}");
+    EXPECT_THAT(admitted(pod + limited_pod("requests: {memory: 1Gi}, limits: {memory: 5Gi}")).refused,
+                HasSubstr("memory max limit to request ratio per Pod is 2, but provided ratio is 5.000000"));
+}
+
+TEST(limit_ranges, a_contradiction_goes_before_every_bound) {
+    EXPECT_THAT(admitted(limit_range("{type: Container, default: {cpu: '1'}, max: {cpu: '1'}}") +
+                         limited_pod("requests: {cpu: '2'}"))
+                    .refused,
+                HasSubstr("above its limit by default, 1', expected a pod that the API server admits"));
+}
+
 TEST(limit_ranges, what_is_not_read_is_named) {
-    auto all =
-        objects(limit_range("{type: Container, max: {ephemeral-storage: 1Gi}, maxLimitRequestRatio: {cpu: '2'}}") +
-                limited_pod(""));
+    auto all = objects(limit_range("{type: Container, max: {ephemeral-storage: 1Gi}}") + limited_pod(""));
     kube::limit_ranges ranges{std::span{all}.first(1)};
     EXPECT_FALSE(ranges.admit(all[1]));
-    EXPECT_THAT(ranges.not_looked_at(),
-                ElementsAre("ephemeral-storage of LimitRange lr", "maxLimitRequestRatio of LimitRange lr"));
+    EXPECT_THAT(ranges.not_looked_at(), ElementsAre("ephemeral-storage of LimitRange lr"));
 }
 
 } // namespace

@@ -107,6 +107,11 @@ TEST(quotas, containers_say_what_a_quota_demands) {
                   .pods,
               3)
         << "the pod says it of itself";
+    EXPECT_EQ(three_of(resource_quota("requests.cpu: '9', memory: 9Gi", "requests.cpu: '0', memory: '0'") +
+                       quota_pod("", "resources: {requests: {cpu: '1'}},"))
+                  .pods,
+              3)
+        << "then no quota demands anything, of memory neither";
 }
 
 TEST(quotas, scopes_choose_pods) {

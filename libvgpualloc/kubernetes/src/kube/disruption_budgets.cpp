@@ -49,7 +49,7 @@ disruption_budgets::disruption_budgets(std::span<const manifest> objects) {
     if (budgets.empty()) return;
     std::map<std::string, std::vector<const manifest*>> pods; // by namespace
     for (const manifest& object : objects) {
-        if (object.kind == "Pod" && object.pod && !has_ended(object)) {
+        if (object.kind == "Pod" && object.pod) {
             pods[namespace_of(object)].push_back(&object);
         } else if (object.kind != "Pod" && object.pod) {
             controllers_.emplace(key_of(object.kind, namespace_of(object), object.name), &object);
@@ -86,6 +86,7 @@ disruption_budgets::known_budget disruption_budgets::budget_from(const manifest&
     } else if (budget.min_available) {
         result.healthy_min = pods_of(*budget.min_available, wanted);
     }
+    if (!is_known) result.healthy = result.healthy_min = 0; // the controller of budgets gives up
     result.healthy = budget.healthy.value_or(result.healthy);
     result.healthy_min = budget.healthy_min.value_or(result.healthy_min);
     const bool allows_some = is_known && wanted > 0;
@@ -107,7 +108,7 @@ std::int64_t disruption_budgets::pods_expected(std::span<const manifest* const> 
             top = key_of(object->controller, ns, object->controller_name);
         }
         std::int64_t& of_controller = pods[top];
-        of_controller = object != nullptr ? object->replicas : of_controller + 1;
+        of_controller = object != nullptr ? object->replicas : of_controller + (has_ended(*pod) ? 0 : 1);
     }
     std::int64_t sum = 0;
     for (const auto& [controller, of_controller] : pods) sum += of_controller;

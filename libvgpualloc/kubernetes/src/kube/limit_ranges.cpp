@@ -3,6 +3,8 @@
 #include "vgpualloc/dialect/quantity.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <limits>
 
 #include "pod_amounts.hpp"
@@ -95,6 +97,23 @@ std::string why_above(const std::string& type, const std::string& resource, cons
     return {};
 }
 
+/// "cpu max limit to request ratio per Container is 2, but provided ratio is 4.000000".
+std::string why_apart(const std::string& type, const std::string& resource, const std::string& bound,
+                      const asked_and_limit& has) {
+    constexpr double milli = 1000;
+    const auto most = kubernetes::parse_quantity(bound, kubernetes::quantity_unit::thousandth, rounding::up);
+    if (!most) return {};
+    const std::string rule = resource + " max limit to request ratio per " + type + " is " + bound + ", but ";
+    if (has.asked.value_or(0) == 0) return rule + "no request is specified or request is 0";
+    if (has.limit.value_or(0) == 0) return rule + "no limit is specified or limit is 0";
+    const double ratio = static_cast<double>(*has.limit) / static_cast<double>(*has.asked);
+    if (ratio * milli <= static_cast<double>(*most)) return {};
+    constexpr int digits = 6; // as %f
+    std::array<char, 64> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), ratio, std::chars_format::fixed, digits);
+    return rule + "provided ratio is " + std::string{text.data(), end.ptr};
+}
+
 template <class Owner>
 std::string why_outside(const limit_range_item& item, const Owner& owner) {
     for (const auto& [resource, bound] : item.min) {
@@ -103,6 +122,10 @@ std::string why_outside(const limit_range_item& item, const Owner& owner) {
     }
     for (const auto& [resource, bound] : item.max) {
         std::string why = is_read(resource) ? why_above(item.type, resource, bound, amounts_of(owner, resource)) : "";
+        if (!why.empty()) return why;
+    }
+    for (const auto& [resource, bound] : item.max_ratio) {
+        std::string why = is_read(resource) ? why_apart(item.type, resource, bound, amounts_of(owner, resource)) : "";
         if (!why.empty()) return why;
     }
     return {};
@@ -120,8 +143,8 @@ std::string why_outside(const limit_range_item& item, const manifest& object) {
     return {};
 }
 
-/// The API server refuses a container whose request is above the limit that a default gave it, or differs from it where
-/// both have to be equal.
+/// The API server refuses a container whose request is above the limit that a default gave it, or differs from it, or
+/// has none, where both have to be equal.
 std::string why_contradictory(const kubernetes::pod& pod) {
     for (const auto* const list : {&pod.containers, &pod.init_containers}) {
         for (const kubernetes::container& container : *list) {
@@ -135,6 +158,10 @@ std::string why_contradictory(const kubernetes::pod& pod) {
                 const auto request = request_of(container, resource);
                 if (request && *request == limit) continue;
                 return "container " + container.name + " has another request than limit of " + resource + " by default";
+            }
+            for (const auto& [resource, request] : container.requests) {
+                if (limit_of(container, resource)) continue;
+                return "container " + container.name + " has a request of " + resource + " by default, and no limit";
             }
         }
     }
@@ -161,13 +188,14 @@ std::optional<error> limit_ranges::admit(manifest& object) {
             for (kubernetes::container& container : *list) fill_in(*range->policy, container);
         }
     }
+    const std::string contradiction = why_contradictory(*object.pod);
+    if (!contradiction.empty()) return refusal(contradiction, "the API server");
     object.cpu = std::min(milli_cpu{request_of(object, "cpu").value_or(0)}, host_cpu_max);
     object.memory = std::min(bytes{request_of(object, "memory").value_or(0)}, host_memory_max);
     for (const manifest* const range : of_namespace->second) {
         for (const limit_range_item& item : range->policy->limits) {
             if (item.type == "PersistentVolumeClaim") continue;
-            if (item.has_ratio) not_looked_at_.insert("maxLimitRequestRatio of LimitRange " + range->name);
-            for (const auto* const bounds : {&item.min, &item.max}) {
+            for (const auto* const bounds : {&item.min, &item.max, &item.max_ratio}) {
                 for (const auto& [resource, bound] : *bounds) {
                     if (!is_read(resource)) not_looked_at_.insert(resource + " of LimitRange " + range->name);
                 }
@@ -176,9 +204,7 @@ std::optional<error> limit_ranges::admit(manifest& object) {
             if (!why.empty()) return refusal(why, "LimitRange " + range->name);
         }
     }
-    const std::string why = why_contradictory(*object.pod);
-    if (why.empty()) return std::nullopt;
-    return refusal(why, "the API server");
+    return std::nullopt;
 }
 
 std::vector<std::string> limit_ranges::not_looked_at() const { return {not_looked_at_.begin(), not_looked_at_.end()}; }

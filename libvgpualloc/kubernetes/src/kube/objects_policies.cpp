@@ -97,7 +97,7 @@ void read_limit_range(const object_cursor& object, manifest& target) {
                               .max = entry.at("max").scalars(),
                               .default_limits = entry.at("default").scalars(),
                               .default_requests = entry.at("defaultRequest").scalars(),
-                              .has_ratio = entry.at("maxLimitRequestRatio").present()};
+                              .max_ratio = entry.at("maxLimitRequestRatio").scalars()};
         if (item.type == "Container") { // as SetDefaults_LimitRangeItem does, in its order
             item.default_limits.insert(item.max.begin(), item.max.end());
             item.default_requests.insert(item.default_limits.begin(), item.default_limits.end());

@@ -7,6 +7,7 @@
 
 #include "pod_amounts.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/kube/priority_classes.hpp"
 
 namespace vgpualloc::kube {
 
@@ -48,13 +49,17 @@ std::optional<std::int64_t> usage_of(const manifest& pod, const std::string& lim
     return request_of(pod, resource);
 }
 
+/// Whether the pod says something of itself: then no container has to.
+bool says_something(const pod_level_resources* of_pod) {
+    if (of_pod == nullptr) return false;
+    const auto is_said = [](const kubernetes::host_resource& of) { return of.request >= 0 || of.limit >= 0; };
+    return is_said(of_pod->cpu) || is_said(of_pod->memory);
+}
+
 /// The first container that does not say what a quota has to know.
 std::optional<std::string> silent_container(const manifest& pod, const std::string& limited) {
+    if (says_something(pod.pod_level.get())) return std::nullopt;
     const std::string resource = resource_of(limited);
-    if (pod.pod_level) {
-        const auto& own = resource == "cpu" ? pod.pod_level->cpu : pod.pod_level->memory;
-        if ((is_limit(limited) ? own.limit : own.request) >= 0) return std::nullopt;
-    }
     for (const auto* const list : {&pod.pod->containers, &pod.pod->init_containers}) {
         for (const kubernetes::container& container : *list) {
             const auto amount = is_limit(limited) ? limit_of(container, resource) : request_of(container, resource);
@@ -105,15 +110,10 @@ std::int64_t daemon_pods(const snapshot& state, const snapshot_pod& pod) {
     return pods;
 }
 
-quota_book::quota_book(std::span<const manifest> objects, std::span<const manifest> more) : objects_{objects} {
+quota_book::quota_book(std::span<const manifest> objects, std::span<const manifest> more)
+    : objects_{objects}, default_class_{priority_classes{objects, more}.default_class()} {
     for (const manifest& object : objects) {
         if (object.kind == "ResourceQuota") quotas_[namespace_of(object)].push_back({.object = &object});
-    }
-    for (const auto& list : {objects, more}) {
-        for (const manifest& object : list) {
-            const bool is_default = object.kind == "PriorityClass" && object.policy && object.policy->is_default;
-            if (is_default) default_class_ = object.name;
-        }
     }
     for (auto& [ns, of_namespace] : quotas_) {
         std::ranges::sort(of_namespace, {}, [](const known_quota& quota) -> const auto& { return quota.object->name; });

@@ -58,7 +58,7 @@ struct limit_range_item {
     kubernetes::text_map max{};
     kubernetes::text_map default_limits{};
     kubernetes::text_map default_requests{};
-    bool has_ratio = false; ///< maxLimitRequestRatio
+    kubernetes::text_map max_ratio{}; ///< of limit to request: maxLimitRequestRatio
 
     bool operator==(const limit_range_item&) const = default;
 };
