@@ -9,6 +9,8 @@
 #                    "kubectl": kubectl's plugin as a user who may only get and list; "build": only builds;
 #                    "rules": random pods (-pods 500, -clusters 12, -seed 1) with node rules, pod affinity and topology spread: the
 #                    nodes that fit are those that kube-scheduler finds (-rules host,affinity,spread: which are drawn);
+#                    "policies": random quotas, limit ranges, priority classes and disruption budgets (-clusters 6, -seed 1): the pods
+#                    that are made, and those that are evicted, are those of kube-apiserver and its controllers;
 #                    "node": pods of every way of sharing on a real node: kubelet, containerd, runc and our device plugin on the fake
 #                    NVML, in namespaces and control groups of their own (root, Debian's packages unpacked, a C compiler);
 #                    "node --churn": pods come and go on two such nodes while layouts change, GPUs fall ill and programs are killed;
@@ -46,14 +48,14 @@ while [ $# -gt 0 ]; do
         *) break ;;
     esac
 done
-[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, hami, all, rights, rules, kubectl or build"
+[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, hami, all, rights, rules, policies, kubectl or build"
 scenario=$1
 shift
 if [ "$scenario" = node ] && [ "${1:-}" = --churn ]; then
     scenario=churn
     shift
 fi
-case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | hami | all | rights | rules | kubectl | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
+case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | hami | all | rights | rules | policies | kubectl | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
 if [ "$scenario" = extender ] || [ "$scenario" = hami ]; then scheduler=extender; fi
 case $scheduler in ours | stock | extender) ;; *) wrong "--scheduler '$scheduler', expected ours, stock or extender" ;; esac
 if [ "$scenario" = faults ] && [ "$scheduler" = extender ]; then wrong "faults are those of Volcano's scheduler"; fi
@@ -145,6 +147,15 @@ if [ "$scenario" = rules ]; then
     cd "$OLDPWD" # which a folder in the flags may be relative to
     exec python3 "$root/tests/e2e/rules.py" --etcd "$etcd" --kube-apiserver "$work/bin/kube-apiserver" \
         --kube-scheduler "$work/bin/kube-scheduler" --vgpusim "$build/bin/vgpusim" --out "$out" "$@"
+fi
+
+if [ "$scenario" = policies ]; then
+    say "building kube-apiserver $kubernetes and its controllers of quotas and budgets"
+    of_kubernetes kube-apiserver
+    "$go" build -ldflags "-s -w" -o "$work/bin/controllers" ./e2e/cmd/controllers
+    cd "$OLDPWD" # which a folder in the flags may be relative to
+    exec python3 "$root/tests/e2e/policies.py" --etcd "$etcd" --kube-apiserver "$work/bin/kube-apiserver" \
+        --controllers "$work/bin/controllers" --vgpusim "$build/bin/vgpusim" --out "$out" "$@"
 fi
 
 say "building kube-apiserver $kubernetes, the scheduler ($scheduler) and the scenarios"

@@ -10,9 +10,12 @@ export is also compared with its own, and the plugin is called by it.
 import argparse
 import json
 import os
+import pty
 import re
+import signal
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.error
 from pathlib import Path
@@ -147,6 +150,49 @@ def check_kubectl(server, kubectl, plugin, kubeconfig):
     expect(output("vgpu", "show") == outcome(server, plugin, "show", kubeconfig=kubeconfig)[1], "kubectl vgpu show differs")
 
 
+def text_of(screen, parts):
+    """Reads a terminal until its programs have ended."""
+    while True:
+        try:
+            parts.append(os.read(screen, 65536))
+        except OSError:
+            return
+
+
+def check_watch(server, plugin, kubeconfig):
+    """Pods come and go: an answer at most every 2 s, on a terminal in place of the one before; Ctrl-C is exit code 0."""
+    pods = "/api/v1/namespaces/team-a/pods"
+    settings = {**os.environ, "KUBECONFIG": str(kubeconfig), "TERM": "xterm"}
+    screen, terminal = pty.openpty()
+    lines = subprocess.Popen([plugin, "show", "-w"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings)
+    drawn = subprocess.Popen([plugin, "show", "-w"], stdout=terminal, stderr=subprocess.PIPE, text=True, env=settings)
+    os.close(terminal)
+    parts = []
+    reader = threading.Thread(target=text_of, args=(screen, parts))
+    reader.start()
+    begin = time.monotonic()
+    for number in range(40):
+        server.make(pods, {"metadata": {"name": f"busy-{number}"}, "spec": {"containers": [
+            {"name": "main", "image": "x", "resources": {"limits": {"nvidia.com/gpu": str(1 + number % 7)}}}]}})
+        if number:
+            server.call("DELETE", f"{pods}/busy-{number - 1}", {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
+        time.sleep(0.25)
+    seconds = time.monotonic() - begin
+    for program in (lines, drawn):
+        program.send_signal(signal.SIGINT)
+    out, complaints = lines.communicate(timeout=30)
+    ends = (lines.returncode, complaints, drawn.wait(30), drawn.stderr.read())
+    expect(ends == (0, "", 0, ""), "kubectl vgpu show -w", ends)
+    reader.join()
+    os.close(screen)
+    text = b"".join(parts).decode()
+    expect(not re.search(r"(?m)^\d{4}-", text), "a time on a terminal", text)
+    headings = re.findall(r"(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n36 GPUs on 6 nodes", out)
+    for answers in (headings, re.findall("\x1b\\[H\x1b\\[J36 GPUs on 6 nodes", text)):
+        expect(2 <= len(answers) <= 1 + seconds / 2, f"{len(answers)} answers in {seconds:.1f} s", out, text)
+    return len(headings)
+
+
 def check_requests(server, token):
     """Only get and list came, none was refused; and the log would have another verb, which the rights refuse."""
     seen = requests(server)
@@ -201,9 +247,10 @@ def main():
             compare(server, arguments.kubectl_vgpu, arguments.vgpusim, viewer)
             if arguments.kubectl:
                 check_kubectl(server, arguments.kubectl, arguments.kubectl_vgpu, viewer)
+            answers = check_watch(server, arguments.kubectl_vgpu, viewer)
             number = check_requests(server, token)
             check_refusals(server, arguments.kubectl_vgpu)
-            print(f"kubectl vgpu: {len(QUESTIONS)} answers as vgpusim's on the export; {number} requests, each get or list, none refused")
+            print(f"kubectl vgpu: {len(QUESTIONS)} answers as vgpusim's on the export; {answers} with -w; {number} requests, each get or list, none refused")
         finally:
             server.stop()
 

@@ -114,12 +114,16 @@ class Plane(Server):
     def patch(self, path, body):
         return self.call("PATCH", path, body, "application/merge-patch+json")
 
-    def start_scheduler(self, program, extender):
-        kubeconfig = self.root / "scheduler.kubeconfig"
-        kubeconfig.write_text(json.dumps({
+    def kubeconfig(self):
+        path = self.root / "plane.kubeconfig"
+        path.write_text(json.dumps({
             "kind": "Config", "apiVersion": "v1", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
             "clusters": [{"name": "c", "cluster": {"server": f"https://127.0.0.1:{self.port}", "insecure-skip-tls-verify": True}}],
             "users": [{"name": "u", "user": {"token": self.token}}]}))
+        return path
+
+    def start_scheduler(self, program, extender):
+        kubeconfig = self.kubeconfig()
         config = self.root / "scheduler.yaml"
         config.write_text(SCHEDULER.format(kubeconfig=kubeconfig, port=extender.port))
         return self.start("scheduler", program, f"--config={config}", "--bind-address=127.0.0.1", f"--secure-port={free_port()}",

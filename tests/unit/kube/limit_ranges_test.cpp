@@ -113,6 +113,15 @@ TEST(limit_ranges, a_limit_far_above_its_request_is_refused) {
                 HasSubstr("memory max limit to request ratio per Pod is 2, but provided ratio is 5.000000"));
 }
 
+TEST(limit_ranges, containers_that_get_more_than_their_pod_are_refused) {
+    const std::string range = limit_range("{type: Container, default: {cpu: '4'}, defaultRequest: {cpu: '2'}}");
+    EXPECT_THAT(admitted(range + limited_pod("", "resources: {requests: {cpu: '1'}},")).refused,
+                HasSubstr("the pod asks for 1 of cpu, less than its containers by default, 2"));
+    EXPECT_THAT(admitted(range + limited_pod("", "resources: {requests: {cpu: '2'}, limits: {cpu: '3'}},")).refused,
+                HasSubstr("container m has limit 4 of cpu by default, above that of the pod, 3"));
+    EXPECT_EQ(admitted(range + limited_pod("", "resources: {requests: {cpu: '2'}, limits: {cpu: '4'}},")).refused, "");
+}
+
 TEST(limit_ranges, a_contradiction_goes_before_every_bound) {
     EXPECT_THAT(admitted(limit_range("{type: Container, default: {cpu: '1'}, max: {cpu: '1'}}") +
                          limited_pod("requests: {cpu: '2'}"))

@@ -168,6 +168,30 @@ std::string why_contradictory(const kubernetes::pod& pod) {
     return {};
 }
 
+/// Nor a pod whose containers have more, by default, than the pod says of itself.
+std::string why_too_small(const manifest& object) {
+    if (!object.pod_level) return {};
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;
+    for (const std::string resource : {"cpu", "memory"}) {
+        const auto& own = resource == "cpu" ? object.pod_level->cpu : object.pod_level->memory;
+        const auto asked =
+            amount_at_once(*object.pod, [&](const auto& container) { return request_of(container, resource); }, most);
+        if (own.request >= 0 && asked.value_or(0) > own.request) {
+            return "the pod asks for " + amount_words(resource, own.request) + " of " + resource +
+                   ", less than its containers by default, " + amount_words(resource, *asked);
+        }
+        for (const auto* const list : {&object.pod->containers, &object.pod->init_containers}) {
+            for (const kubernetes::container& container : *list) {
+                const auto limit = limit_of(container, resource);
+                if (own.limit < 0 || limit.value_or(0) <= own.limit) continue;
+                return "container " + container.name + " has limit " + amount_words(resource, *limit) + " of " +
+                       resource + " by default, above that of the pod, " + amount_words(resource, own.limit);
+            }
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 limit_ranges::limit_ranges(std::span<const manifest> objects) {
@@ -188,7 +212,8 @@ std::optional<error> limit_ranges::admit(manifest& object) {
             for (kubernetes::container& container : *list) fill_in(*range->policy, container);
         }
     }
-    const std::string contradiction = why_contradictory(*object.pod);
+    std::string contradiction = why_contradictory(*object.pod);
+    if (contradiction.empty()) contradiction = why_too_small(object);
     if (!contradiction.empty()) return refusal(contradiction, "the API server");
     object.cpu = std::min(milli_cpu{request_of(object, "cpu").value_or(0)}, host_cpu_max);
     object.memory = std::min(bytes{request_of(object, "memory").value_or(0)}, host_memory_max);
