@@ -146,7 +146,10 @@ class Generator:
         for resource, least in (("cpu", "16"), ("memory", "40Gi")):
             if self.chance(0.6):
                 result.setdefault(self.one("requests", "limits"), {})[resource] = least
-        return result or {"limits": {"cpu": "12"}}
+        for resource, least in (("cpu", "16"), ("memory", "40Gi")):  # each, as docs/whatif.md says what is not looked at otherwise
+            if not any(resource in values for values in result.values()):
+                result.setdefault("limits", {})[resource] = least
+        return result
 
     def limit_range(self, namespace, name, types):
         items = []

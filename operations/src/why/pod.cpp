@@ -22,6 +22,7 @@
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/limit_ranges.hpp"
+#include "vgpualloc/kube/priority_classes.hpp"
 #include "vgpualloc/kube/quotas.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpuops/show/headroom.hpp"
@@ -244,6 +245,8 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
     const auto maker = only_maker(added, file);
     if (!maker) return unexpected(maker.error());
     kube::manifest& object = **maker;
+    const kube::priority_classes classes{objects, added};
+    if (auto refusal = classes.admit(object)) return unexpected(*std::move(refusal));
     kube::limit_ranges limits{objects};
     if (auto refusal = limits.admit(object)) return unexpected(*std::move(refusal));
     auto pod = kube::read_snapshot_pod(object, *state);
