@@ -380,7 +380,7 @@ class FetchTest(CliTest):
         path = self.root / "list.json"
         for text, words in {
             "": "JSON: syntax error",
-            "{": "JSON: syntax error",
+            "{": "the text ends inside a map; was the download cut off?",
             "[]": "an object",
             "{}": "traces: missing; expected this key",
             '{"traces": []}': ": traces: ",

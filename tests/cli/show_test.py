@@ -210,6 +210,12 @@ class Show(CliTest):
         lines = self.shown(self.write("node.json", json.dumps(node))).splitlines()
         self.assertRegex(lines[0], r"^0 GPUs on 1 node\. Looked for: .*nvidia\.com/gpu.* \(vgpusim dialects\)$")
         self.assertEqual(lines[1], "no pods in these files: everything counts as free")
+        whole = (SOURCE / "scenarios/clusters/atlas.json").read_text()
+        cut = whole[:whole.index('"kind": "Pod"')].rsplit("{", 1)[0]
+        place = f"{cut.count(chr(10)) + 1}:{len(cut) - cut.rfind(chr(10))}"
+        done = self.vgpusim("show", self.write("cluster.json", cut))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, rf"cluster\.json:{place}: the text ends inside a list; was the download cut off\?\n$")
         for wrong in (["-o", "xml"], []):
             done = self.vgpusim("show", *wrong)
             self.assertEqual((done.returncode, done.stdout), (2, ""))

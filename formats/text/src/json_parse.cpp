@@ -138,6 +138,11 @@ public:
         what.remove_prefix(std::min(what.find("] ") + 2, what.size()));
         if (what.starts_with("parse error at ")) what.remove_prefix(what.find(": ") + 2);
         std::string sentence = "JSON: " + std::string{what};
+        if (tree_.depth() > 0 && what.find("unexpected end of input") != std::string_view::npos) {
+            const bool is_list = tree_.has_open() && tree_.innermost().is_list();
+            sentence =
+                std::string{"the text ends inside a "} + (is_list ? "list" : "map") + "; was the download cut off?";
+        }
         // It quotes the text, which may hold anything.
         std::ranges::replace_if(sentence, [](char c) { return c < ' ' || c > '~'; }, '?');
         return tree_.fail(error_code::malformed, detail::at_column(name_, walk_.place_before(begin_ + position)), "",

@@ -34,7 +34,8 @@ public:
 
     [[nodiscard]] bool finished() const noexcept { return open_.empty(); }
     [[nodiscard]] std::size_t depth() const noexcept { return open_.size() + passed_open_; }
-    /// The list or map that takes what comes next.
+    [[nodiscard]] bool has_open() const noexcept { return !open_.empty(); }
+    /// The list or map that takes what comes next; there is one.
     [[nodiscard]] document& innermost() { return *open_.back().value; }
     /// The value added last, in the innermost list or map or as the root.
     [[nodiscard]] document& last();
