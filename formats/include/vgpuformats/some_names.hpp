@@ -33,4 +33,13 @@ template <class Item, class NameOf = std::identity>
     return list.empty() ? "none" : list;
 }
 
+/// An argument of a command line as a shell reads it back.
+[[nodiscard]] inline std::string shell_word(std::string_view argument) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+    if (!argument.empty() && argument.find_first_not_of(plain) == std::string_view::npos) return std::string{argument};
+    std::string result = "'";
+    for (const char letter : argument) result += letter == '\'' ? std::string{"'\\''"} : std::string{letter};
+    return result + "'";
+}
+
 } // namespace vgpuformats

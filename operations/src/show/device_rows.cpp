@@ -1,6 +1,7 @@
 // GPUs by pool, kind, node or label.
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <string>
 #include <tuple>
@@ -69,6 +70,7 @@ public:
             entry.row.sharing = sharing;
             if (entry.row.nodes.empty() || entry.row.nodes.back() != node.name) add_host(where, entry.row);
             add_device({where, device_index{d}}, entry);
+            add_seen({where, device_index{d}}, entry.row);
         }
         add_busy(where);
     }
@@ -84,6 +86,8 @@ public:
         std::ranges::stable_sort(result, {}, [](const device_row& row) -> const auto& { return row.nodes.front(); });
         return result;
     }
+
+    [[nodiscard]] std::vector<node_devices> nodes_seen() { return std::move(nodes_seen_); }
 
     /// The models, by name.
     [[nodiscard]] std::vector<model_use> models() const {
@@ -144,6 +148,28 @@ private:
         if (to.row.out_because.empty() || to.row.out_because.back() != reason) to.row.out_because.push_back(reason);
     }
 
+    /// Adds a device to those of its kind on its node.
+    void add_seen(const device_place& place, const device_row& row) {
+        const auto& [where, which] = place;
+        const vgpualloc::node& node = state_->nodes().nodes[where.at()];
+        const vgpualloc::device_spec& spec = state_->nodes().spec_of(where, which);
+        const auto is_same = [&](const node_devices& other) { return other.kind == row.kind; };
+        if (which == device_index{0}) first_of_node_ = nodes_seen_.size();
+        const auto first = nodes_seen_.begin() + static_cast<std::ptrdiff_t>(first_of_node_);
+        auto entry = std::find_if(first, nodes_seen_.end(), is_same);
+        if (entry == nodes_seen_.end()) {
+            nodes_seen_.push_back({.key = by_->rows == row_kind::node ? std::string{} : row.key,
+                                   .kind = row.kind,
+                                   .name = node.name,
+                                   .is_in_order = spec.mode->units().in_units()});
+            entry = std::prev(nodes_seen_.end());
+        }
+        const std::string because = why_out(node.host, state_->book->services(where)[which.at()]);
+        entry->used.push_back(spec.mode->used(spec, state_->book->devices(where)[which.at()]).count());
+        entry->is_out.push_back(!because.empty());
+        if (entry->because.empty()) entry->because = because;
+    }
+
     /// Counts the GPUs of a node on which something may run.
     void add_busy(node_index where) {
         struct unit_count {
@@ -171,7 +197,9 @@ private:
     const kube::snapshot* state_;
     const grouping* by_;
     model_names models_;
-    std::map<std::string, model_use> uses_;                           ///< by model
+    std::map<std::string, model_use> uses_; ///< by model
+    std::vector<node_devices> nodes_seen_;
+    std::size_t first_of_node_ = 0; ///< of nodes_seen_, the first of the node that was added last
     std::map<std::pair<std::string, std::string>, growing_row> rows_; ///< by key and kind
 };
 
@@ -187,6 +215,7 @@ void add_devices(const kube::snapshot& state, const grouping& by, overview& to) 
     }
     to.rows = counter.take();
     to.models = counter.models();
+    to.nodes_seen = counter.nodes_seen();
     for (const device_row& row : to.rows) {
         to.gpus += row.gpus;
         for (std::size_t i = 0; i < to.parts.size(); ++i) to.parts[i] += row.parts[i];

@@ -94,8 +94,8 @@ expected<void> check_namespace(const kube::snapshot& state, const std::string& n
 
 } // namespace
 
-expected<overview> overview_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
-                               const selection& chosen, const stop_signal& stop) {
+expected<overview> overview_while(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
+                                  const selection& chosen, const stop_signal& stop, const waiting_visitor& visit) {
     auto state = kube::make_snapshot(objects, dialects, stop);
     if (!state) return unexpected(std::move(state).error());
     const auto by = grouping_of(*state, chosen.by);
@@ -114,6 +114,7 @@ expected<overview> overview_of(const std::vector<kube::manifest>& objects, const
     if (stop.raised()) return unexpected(stop_signal::stopped());
     const first_verdicts verdicts = add_waiting(*state, objects, chosen, short_gangs, waiting, result);
     result.makes_no_pods = held_jobs(*state, objects, chosen);
+    if (visit) visit(*state, waiting, result);
     keep_nodes(*state, set);
     add_devices(*state, *by, result);
     add_shapes(*state, chosen, set.empty() ? waiting : rooms{}, verdicts, result, stop);
@@ -122,6 +123,11 @@ expected<overview> overview_of(const std::vector<kube::manifest>& objects, const
     result.warnings = state->warnings;
     result.not_looked_at = not_looked_at(*state);
     return result;
+}
+
+expected<overview> overview_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
+                               const selection& chosen, const stop_signal& stop) {
+    return overview_while(objects, dialects, chosen, stop, {});
 }
 
 } // namespace vgpuops::show

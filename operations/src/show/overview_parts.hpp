@@ -51,6 +51,13 @@ using rooms = std::map<vgpualloc::pod_request, room>;
 /// For the requests of the pods that wait.
 [[nodiscard]] rooms rooms_of_waiting(kube::snapshot& state, const selection& chosen, const stop_signal& stop);
 
+/// Is called once it is known who waits, while all nodes are there. The ledger has to be as before.
+using waiting_visitor = std::function<void(kube::snapshot& state, const rooms& available, const overview& seen)>;
+/// overview_of() with a visitor, which may be empty.
+[[nodiscard]] expected<overview> overview_while(const std::vector<kube::manifest>& objects,
+                                                const vgpualloc::dialect_set& dialects, const selection& chosen,
+                                                const stop_signal& stop, const waiting_visitor& visit);
+
 /// The first verdict of the pods that wait, in the order of the list, by request.
 using first_verdicts = std::map<vgpualloc::pod_request, verdict>;
 

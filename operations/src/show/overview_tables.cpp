@@ -22,8 +22,7 @@ namespace {
 
 /// How many rows of pools, shapes and namespaces are printed.
 std::size_t rows_max(const table_options& options) {
-    constexpr std::size_t rows_of_a_table = 10;
-    return options.lists_all ? std::numeric_limits<std::size_t>::max() : rows_of_a_table;
+    return options.lists_all ? std::numeric_limits<std::size_t>::max() : options.rows_max;
 }
 
 /// Of use, scattered, host full and wrong kind in tenths that add up to what is free; and what is out of service. A
@@ -164,15 +163,6 @@ std::vector<std::string> wide_cells(const device_row& row) {
             gib(row.host_memory_used_mib, row.host_memory_mib)};
 }
 
-/// The heading of the keys: "POOL", or the last part of a label's name.
-std::string key_heading(const std::string& by) {
-    std::string heading = by.substr(by.rfind('/') + 1);
-    for (char& letter : heading) {
-        if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
-    }
-    return heading;
-}
-
 /// By position in the lines: those that are printed, and of how many others only the sum is. Of many, the largest.
 std::pair<std::vector<std::size_t>, std::vector<std::size_t>> shown_lines(const std::vector<device_line>& lines,
                                                                           std::size_t lines_max) {
@@ -184,26 +174,20 @@ std::pair<std::vector<std::size_t>, std::vector<std::size_t>> shown_lines(const 
     return {{order.begin(), end}, {end, order.end()}};
 }
 
-std::int64_t count_different(std::vector<std::string> names) {
-    std::ranges::sort(names);
-    const auto repeated = std::ranges::unique(names);
-    return static_cast<std::int64_t>(names.size() - repeated.size());
-}
-
-void add_device_table(const overview& seen, const rounded_rows& tenths, const table_options& options,
-                      std::string& text) {
+printed_table device_table(const overview& seen, const rounded_rows& tenths, const table_options& options) {
     const bool has_keys = std::ranges::any_of(seen.rows, [](const device_row& row) { return !row.key.empty(); });
-    std::vector<text_columns::column> headings{
-        {"KIND"}, {"NODES", true}, {"GPUS", true}, {"USED", true, true}, {"FREE", true, true}, {"OUT", true, true}};
+    printed_table table;
+    std::vector<table_column>& headings = table.columns;
+    headings = {{"KIND"},           {"NODES", true}, {"GPUS", true}, {"USED", true, true}, {"FREE", true, true},
+                {"OUT", true, true}};
     if (has_keys) headings.insert(headings.begin(), {key_heading(seen.by)});
     if (options.is_wide) {
         for (const char* const heading : {"MEMORY", "CORES", "CPU", "HOST MEMORY"}) headings.push_back({heading, true});
     }
     headings.push_back({"LARGEST THAT FITS"});
     if (options.is_wide) headings.push_back({"LABELS"});
-    text_columns table{headings};
     const auto add = [&](const std::string& key, const std::string& kind, std::vector<std::string> numbers,
-                         const device_row* row) {
+                         const three_parts& parts, const device_row* row) {
         std::vector<std::string> cells{has_keys || kind.empty() ? key : kind};
         if (has_keys) cells.push_back(kind);
         std::ranges::move(numbers, std::back_inserter(cells));
@@ -213,14 +197,15 @@ void add_device_table(const overview& seen, const rounded_rows& tenths, const ta
         }
         cells.push_back(row == nullptr ? "" : largest_words(*row));
         if (options.is_wide) cells.push_back(row == nullptr ? "" : labels_of(*row));
-        table.add(std::move(cells));
+        table.rows.push_back({.cells = std::move(cells), .parts = {parts.begin(), parts.end()}});
     };
     const std::vector<device_line> lines = lines_of(seen, tenths);
     const auto [shown, others] = shown_lines(lines, rows_max(options));
     for (const std::size_t i : shown) {
         const device_line& line = lines[i];
         const auto nodes = static_cast<std::int64_t>(line.sum.nodes.size());
-        add(line.key.empty() ? "-" : line.key, line.sum.kind, number_cells(line.sum, nodes, line.tenths), &line.sum);
+        add(line.key.empty() ? "-" : line.key, line.sum.kind, number_cells(line.sum, nodes, line.tenths), line.tenths,
+            &line.sum);
     }
     if (!others.empty()) {
         device_line sum;
@@ -230,10 +215,11 @@ void add_device_table(const overview& seen, const rounded_rows& tenths, const ta
             kinds.push_back(lines[i].sum.kind);
         }
         add(fmt::format("{} more", others.size()), has_keys ? several(count_different(kinds), "kind") : "",
-            number_cells(sum.sum, count_different(sum.sum.nodes), sum.tenths), nullptr);
+            number_cells(sum.sum, count_different(sum.sum.nodes), sum.tenths), sum.tenths, nullptr);
     }
-    add("TOTAL", "", number_cells({.gpus = seen.gpus}, seen.nodes, tenths.total), nullptr);
-    text += "\n" + table.text();
+    add("TOTAL", "", number_cells({.gpus = seen.gpus}, seen.nodes, tenths.total), tenths.total, nullptr);
+    table.rows.back().is_sum = true;
+    return table;
 }
 
 std::string quota_words(const std::vector<quota_amount>& quotas) {
@@ -247,9 +233,9 @@ std::string quota_words(const std::vector<quota_amount>& quotas) {
 }
 
 /// Pods by what they are counted by. Only namespaces have quotas.
-void add_pod_table(const overview& seen, const std::vector<pod_row>& rows, const std::string& heading,
-                   const three_parts& total, const table_options& options, std::string& text) {
-    if (rows.empty()) return;
+printed_table pod_table(const overview& seen, const std::vector<pod_row>& rows, const std::string& heading,
+                        const three_parts& total, const table_options& options) {
+    if (rows.empty()) return {};
     std::vector<std::int64_t> used_tenths;
     std::vector<std::int64_t> asked_tenths;
     for (const pod_row& row : rows) {
@@ -265,15 +251,14 @@ void add_pod_table(const overview& seen, const std::vector<pod_row>& rows, const
     vgpualloc::round_to_total(std::span<const std::int64_t>{used_tenths}, tenth, used_sum, used_tenths);
     vgpualloc::round_to_total(std::span<const std::int64_t>{asked_tenths}, tenth, asked_sum, asked_tenths);
     const bool has_quotas = heading == "NAMESPACE";
-    std::vector<text_columns::column> headings{
-        {heading}, {"RUN", true}, {"USED", true, true}, {"WAIT", true}, {"ASKED", true, true}};
-    if (has_quotas) headings.push_back({"QUOTA"});
-    text_columns table{headings};
+    printed_table table{
+        .columns = {{heading}, {"RUN", true}, {"USED", true, true}, {"WAIT", true}, {"ASKED", true, true}}};
+    if (has_quotas) table.columns.push_back({"QUOTA"});
     const auto add = [&](const pod_row& row, const std::string& name, const std::string& quota) {
         std::vector<std::string> cells{name, std::to_string(row.run), gpus(row.used), std::to_string(row.wait),
                                        gpus(row.asked)};
         if (has_quotas) cells.push_back(quota);
-        table.add(std::move(cells));
+        table.rows.push_back({.cells = std::move(cells)});
     };
     const std::size_t shown = std::min(rows.size(), rows_max(options));
     pod_row others;
@@ -292,7 +277,8 @@ void add_pod_table(const overview& seen, const std::vector<pod_row>& rows, const
     }
     if (rows.size() > shown) add(others, fmt::format("{} more", rows.size() - shown), "");
     add({.run = seen.pods_run, .used = used_sum, .wait = seen.pods_wait, .asked = asked_sum}, "TOTAL", "");
-    text += "\n" + table.text();
+    table.rows.back().is_sum = true;
+    return table;
 }
 
 } // namespace
@@ -303,6 +289,20 @@ std::string several(std::int64_t count, std::string_view word) {
     return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
+std::int64_t count_different(std::vector<std::string> names) {
+    std::ranges::sort(names);
+    const auto repeated = std::ranges::unique(names);
+    return static_cast<std::int64_t>(names.size() - repeated.size());
+}
+
+std::string key_heading(const std::string& by) {
+    std::string heading = by.substr(by.rfind('/') + 1);
+    for (char& letter : heading) {
+        if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+    }
+    return heading;
+}
+
 rounded_rows in_tenths(const overview& seen) {
     std::vector<three_parts> rows;
     for (const device_row& row : seen.rows) rows.push_back(row.parts);
@@ -310,32 +310,27 @@ rounded_rows in_tenths(const overview& seen) {
     return round_rows(rows, tenth);
 }
 
-void add_first_table(const overview& seen, const rounded_rows& tenths, const table_options& options,
-                     std::string& text) {
-    if (!seen.rows.empty()) {
-        add_device_table(seen, tenths, options, text);
-    } else {
-        add_pod_table(seen, seen.pod_rows, key_heading(seen.by), tenths.total, options, text);
-    }
+printed_table first_table(const overview& seen, const rounded_rows& tenths, const table_options& options) {
+    if (!seen.rows.empty()) return device_table(seen, tenths, options);
+    return pod_table(seen, seen.pod_rows, key_heading(seen.by), tenths.total, options);
 }
 
-void add_idle_table(const overview& seen, const three_parts& total, const table_options& options, std::string& text) {
-    if (seen.shapes.empty()) return;
-    text += fmt::format("\nIDLE: of {} GPUs, to each shape that runs or waits\n", gpus(total[1] + total[2]));
-    std::vector<text_columns::column> headings{{"SHAPE"}, {"RUN", true}, {"WAIT", true}, {"MORE", true}};
+printed_table idle_table(const overview& seen, const three_parts& total, const table_options& options) {
+    if (seen.shapes.empty()) return {};
+    printed_table table{
+        .title = fmt::format("IDLE: of {} GPUs, to each shape that runs or waits", gpus(total[1] + total[2])),
+        .columns = {{"SHAPE"}, {"RUN", true}, {"WAIT", true}, {"MORE", true}}};
     const std::vector<const char*> causes =
         options.is_wide
             ? std::vector{"OF USE", "SCATTERED", "HOST FULL", "WRONG MODEL", "WRONG LAYOUT", "NOT ALLOWED", "OUT"}
             : std::vector{"OF USE", "SCATTERED", "HOST FULL", "WRONG KIND", "OUT"};
-    for (const char* const cause : causes) headings.push_back({cause, true, true});
-    text_columns table{headings};
+    for (const char* const cause : causes) table.columns.push_back({cause, true, true});
     const auto add = [&](const std::string& name, std::int64_t run, std::int64_t wait, const std::string& more,
                          const vgpualloc::idle_parts& parts, const wrong_kinds& excluded) {
-        std::vector<std::string> cells{name, std::to_string(run), std::to_string(wait), more};
-        for (const std::int64_t milli : idle_in_tenths(parts, excluded, total, options.is_wide)) {
-            cells.push_back(gpus(milli));
-        }
-        table.add(std::move(cells));
+        table_row row{.cells = {name, std::to_string(run), std::to_string(wait), more},
+                      .parts = idle_in_tenths(parts, excluded, total, options.is_wide)};
+        for (const std::int64_t milli : row.parts) row.cells.push_back(gpus(milli));
+        table.rows.push_back(std::move(row));
     };
     const std::size_t shown = std::min(seen.shapes.size(), rows_max(options));
     std::int64_t pods_left = seen.mean_run + seen.mean_wait;
@@ -346,16 +341,18 @@ void add_idle_table(const overview& seen, const three_parts& total, const table_
     }
     if (seen.shapes.size() > shown) {
         const auto shapes = static_cast<std::int64_t>(seen.shapes.size() - shown);
-        std::vector<std::string> cells(headings.size());
+        std::vector<std::string> cells(table.columns.size());
         cells.front() = fmt::format("and {} more ({})", several(shapes, "shape"), several(pods_left, "pod"));
-        table.add(std::move(cells));
+        table.rows.push_back({.cells = std::move(cells)});
     }
     add("MEAN OVER PODS", seen.mean_run, seen.mean_wait, "", seen.mean, seen.mean_wrong);
-    text += table.text();
+    table.rows.back().is_sum = true;
+    return table;
 }
 
-void add_user_table(const overview& seen, const three_parts& total, const table_options& options, std::string& text) {
-    if (seen.by != "namespace") add_pod_table(seen, seen.users, "NAMESPACE", total, options, text);
+printed_table user_table(const overview& seen, const three_parts& total, const table_options& options) {
+    if (seen.by == "namespace") return {};
+    return pod_table(seen, seen.users, "NAMESPACE", total, options);
 }
 
 } // namespace vgpuops::show

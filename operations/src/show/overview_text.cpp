@@ -13,17 +13,16 @@ namespace vgpuops::show {
 
 namespace {
 
-void add_first_line(const overview& seen, const three_parts& total, std::string& text) {
+std::string usage_line(const overview& seen, const three_parts& total) {
     if (seen.gpus == 0) {
         std::string resources;
         for (const std::string& name : seen.looked_for) resources += (resources.empty() ? "" : ", ") + name;
-        text += fmt::format("0 GPUs on {}. Looked for: {} (vgpusim dialects)\n", several(seen.nodes_all, "node"),
-                            resources);
-        return;
+        return fmt::format("0 GPUs on {}. Looked for: {} (vgpusim dialects)", several(seen.nodes_all, "node"),
+                           resources);
     }
     const std::int64_t percent = rounded(seen.parts[0] * 100, seen.gpus * 1000) / (seen.gpus * 1000);
-    text += fmt::format("{} on {}: {} used ({} %), {} free, {} out of service.\n", several(seen.gpus, "GPU"),
-                        several(seen.nodes, "node"), gpus(total[0]), percent, gpus(total[1]), gpus(total[2]));
+    return fmt::format("{} on {}: {} used ({} %), {} free, {} out of service.", several(seen.gpus, "GPU"),
+                       several(seen.nodes, "node"), gpus(total[0]), percent, gpus(total[1]), gpus(total[2]));
 }
 
 /// " 1 Job makes no pods: quota."
@@ -38,14 +37,12 @@ std::string held_sentence(const std::vector<held_job>& jobs) {
 }
 
 /// "4 pods wait, none fits now: 1 scattered, 1 gate."
-void add_waiting_line(const overview& seen, std::string& text) {
+std::string waiting_line(const overview& seen) {
     if (seen.pods_all == 0 && seen.makes_no_pods.empty()) {
-        text += "no pods in these files: everything counts as free\n";
-        return;
+        return "no pods in these files: everything counts as free";
     }
     if (seen.pods_wait == 0) {
-        text += "No pod waits." + held_sentence(seen.makes_no_pods) + "\n";
-        return;
+        return "No pod waits." + held_sentence(seen.makes_no_pods);
     }
     std::array<std::int64_t, verdict_count> counts{};
     std::string fitting; // the name of one
@@ -54,7 +51,7 @@ void add_waiting_line(const overview& seen, std::string& text) {
         if (pod.why == verdict::fits_now) fitting = pod.name;
     }
     const std::int64_t fit = counts[static_cast<std::size_t>(verdict::fits_now)];
-    text += fmt::format("{} {}, ", several(seen.pods_wait, "pod"), seen.pods_wait == 1 ? "waits" : "wait");
+    std::string text = fmt::format("{} {}, ", several(seen.pods_wait, "pod"), seen.pods_wait == 1 ? "waits" : "wait");
     if (fit == 0) {
         text += seen.pods_wait == 1 ? "and does not fit now" : "none fits now";
     } else if (fit == seen.pods_wait) {
@@ -69,32 +66,42 @@ void add_waiting_line(const overview& seen, std::string& text) {
         if (counts[i] == 0 || why == verdict::fits_now) continue;
         others += fmt::format("{}{} {}", others.empty() ? ": " : ", ", counts[i], to_string(why));
     }
-    text += others + "." + held_sentence(seen.makes_no_pods) + "\n";
+    return text + others + "." + held_sentence(seen.makes_no_pods);
 }
 
-void add_last_lines(const overview& seen, std::string& text) {
-    for (const std::string& line : explaining::warning_lines(seen.warnings)) text += "warning: " + line + "\n";
+std::string not_looked_at_line(const overview& seen) {
     std::string others;
     for (const std::string& rule : seen.not_looked_at) others += (others.empty() ? "" : "; ") + rule;
-    text += fmt::format("not looked at: {}. Used is what pods were given, not how busy GPUs are.\n",
-                        others.empty() ? "nothing that is in this file" : printable(others));
+    return fmt::format("not looked at: {}. Used is what pods were given, not how busy GPUs are.",
+                       others.empty() ? "nothing that is in this file" : printable(others));
 }
 
 } // namespace
 
-std::string overview_text(const overview& seen, const table_options& options) {
+overview_tables tables_of(const overview& seen, const table_options& options) {
     const rounded_rows tenths = in_tenths(seen);
-    std::string text;
-    add_first_line(seen, tenths.total, text);
-    add_waiting_line(seen, text);
-    if (seen.gpus > 0) {
-        add_first_table(seen, tenths, options, text);
-        add_idle_table(seen, tenths.total, options, text);
-        add_user_table(seen, tenths.total, options, text);
+    overview_tables result{.usage = usage_line(seen, tenths.total),
+                           .waiting = waiting_line(seen),
+                           .total = tenths.total,
+                           .cost = seen.cost ? cost_line(*seen.cost) : std::string{},
+                           .warnings = explaining::warning_lines(seen.warnings),
+                           .not_looked_at = not_looked_at_line(seen)};
+    if (seen.gpus == 0) return result;
+    result.first = first_table(seen, tenths, options);
+    result.idle = idle_table(seen, tenths.total, options);
+    result.users = user_table(seen, tenths.total, options);
+    return result;
+}
+
+std::string overview_text(const overview& seen, const table_options& options) {
+    const overview_tables tables = tables_of(seen, options);
+    std::string text = tables.usage + "\n" + tables.waiting + "\n";
+    for (const printed_table* const table : {&tables.first, &tables.idle, &tables.users}) {
+        if (!table->rows.empty()) text += "\n" + text_of(*table);
     }
-    if (seen.cost) text += "\n" + cost_line(*seen.cost);
-    add_last_lines(seen, text);
-    return text;
+    if (!tables.cost.empty()) text += "\n" + tables.cost;
+    for (const std::string& line : tables.warnings) text += "warning: " + line + "\n";
+    return text + tables.not_looked_at + "\n";
 }
 
 } // namespace vgpuops::show

@@ -53,4 +53,10 @@ std::string text_columns::text() const {
     return result;
 }
 
+std::string text_of(const printed_table& table) {
+    text_columns columns{table.columns};
+    for (const table_row& row : table.rows) columns.add(row.cells);
+    return (table.title.empty() ? "" : table.title + "\n") + columns.text();
+}
+
 } // namespace vgpuops::show

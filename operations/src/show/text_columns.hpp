@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vgpuops/core_names.hpp"
+#include "vgpuops/show/tables.hpp"
 
 namespace vgpuops::show {
 
@@ -13,11 +14,7 @@ namespace vgpuops::show {
 /// characters.
 class text_columns {
 public:
-    struct column {
-        std::string heading;
-        bool is_number = false; ///< to the right
-        bool is_amount = false; ///< as wide as the other amounts of the table, so that they can be compared
-    };
+    using column = table_column;
     explicit text_columns(std::vector<column> columns);
 
     void add(std::vector<std::string> cells);

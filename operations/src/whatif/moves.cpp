@@ -8,6 +8,7 @@
 
 #include "placement_words.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
+#include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"

@@ -23,9 +23,13 @@ waiting_rooms rooms_for_waiting(kube::snapshot& state, const std::vector<kube::m
     return result;
 }
 
+show::room room_for(const std::map<vgpualloc::pod_request, show::room>& rooms, const kube::snapshot_pod& pod) {
+    const auto known = pod.failure ? rooms.end() : rooms.find(pod.request);
+    return known == rooms.end() ? show::room{.is_readable = false} : known->second;
+}
+
 show::room room_for(const waiting_rooms& waiting, const kube::snapshot_pod& pod) {
-    const auto known = pod.failure ? waiting.rooms.end() : waiting.rooms.find(pod.request);
-    return known == waiting.rooms.end() ? show::room{.is_readable = false} : known->second;
+    return room_for(waiting.rooms, pod);
 }
 
 } // namespace vgpuops::why

@@ -24,6 +24,8 @@ struct waiting_rooms {
 [[nodiscard]] waiting_rooms rooms_for_waiting(kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                               const stop_signal& stop);
 
+[[nodiscard]] show::room room_for(const std::map<vgpualloc::pod_request, show::room>& rooms,
+                                  const kube::snapshot_pod& pod);
 /// What there is for a pod; for one whose request cannot be read, nothing.
 [[nodiscard]] show::room room_for(const waiting_rooms& waiting, const kube::snapshot_pod& pod);
 

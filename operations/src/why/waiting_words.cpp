@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "../show/text_columns.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/metrics/round_to_total.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgpuops/show/names.hpp"
 #include "vgpuops/show/rounding.hpp"
 #include "vgpuops/why/waiting.hpp"
@@ -20,8 +20,6 @@
 namespace vgpuops::why {
 
 namespace {
-
-constexpr std::size_t groups_max = 10; // rows of the table
 
 /// "4 pods wait, none fits now."
 std::string first_sentence(const waiting_answer& answered) {
@@ -36,18 +34,19 @@ std::string first_sentence(const waiting_answer& answered) {
 }
 
 /// What makes no pods counts in no sum of pods.
-void add_held_rows(const std::vector<show::held_job>& jobs, show::text_columns& table) {
-    const std::size_t rows = std::min(jobs.size(), groups_max);
+void add_held_rows(const std::vector<show::held_job>& jobs, std::size_t rows_max, show::printed_table& table) {
+    const std::size_t rows = std::min(jobs.size(), rows_max);
     for (std::size_t i = 0; i < rows; ++i) {
         const show::held_job& job = jobs[i];
-        table.add({std::string{show::word_of(job)}, "-", tenths_of_gpu(show::rounded(job.asked, show::tenth)),
-                   job.name + " " + job.kind, job.because, since_words(job.since)});
+        table.rows.push_back(
+            {.cells = {std::string{show::word_of(job)}, "-", tenths_of_gpu(show::rounded(job.asked, show::tenth)),
+                       job.name + " " + job.kind, job.because, since_words(job.since)}});
     }
     if (rows == jobs.size()) return;
     std::int64_t asked = 0;
     for (std::size_t i = rows; i < jobs.size(); ++i) asked += jobs[i].asked;
-    table.add({fmt::format("{} more", jobs.size() - rows), "-", tenths_of_gpu(show::rounded(asked, show::tenth)),
-               "make no pods", "", ""});
+    table.rows.push_back({.cells = {fmt::format("{} more", jobs.size() - rows), "-",
+                                    tenths_of_gpu(show::rounded(asked, show::tenth)), "make no pods", "", ""}});
 }
 
 /// What all groups ask for, in tenths that add up to the last one.
@@ -55,15 +54,6 @@ std::vector<std::int64_t> asked_in_tenths(const waiting_answer& answered) {
     std::vector<std::int64_t> asked;
     for (const waiting_group& group : answered.groups) asked.push_back(group.asked_milli);
     return in_tenths(std::move(asked));
-}
-
-/// An argument as a shell reads it back.
-std::string quoted(const std::string& argument) {
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
-    if (!argument.empty() && argument.find_first_not_of(plain) == std::string::npos) return argument;
-    std::string result = "'";
-    for (const char letter : argument) result += letter == '\'' ? std::string{"'\\''"} : std::string{letter};
-    return result + "'";
 }
 
 document held_rows_json(const std::vector<show::held_job>& jobs) {
@@ -90,8 +80,8 @@ std::string since_words(const std::string& moment) {
 std::string command_line(const std::vector<std::string>& command, const std::vector<std::string>& inputs) {
     if (command.empty()) return {};
     std::string result = "vgpusim " + command.front();
-    for (const std::string& input : inputs) result += " " + quoted(input);
-    for (std::size_t i = 1; i < command.size(); ++i) result += " " + quoted(command[i]);
+    for (const std::string& input : inputs) result += " " + vgpuformats::shell_word(input);
+    for (std::size_t i = 1; i < command.size(); ++i) result += " " + vgpuformats::shell_word(command[i]);
     return result;
 }
 
@@ -119,32 +109,43 @@ void add_last_members(const std::vector<error>& warnings, const std::vector<std:
     to["warnings"] = std::move(problems);
 }
 
-std::string waiting_text(const waiting_answer& answered) {
+std::string waiting_sentence(const waiting_answer& answered) {
     std::string text = first_sentence(answered);
     if (!answered.makes_no_pods.empty()) text += fmt::format(" {}.", show::held_words(answered.makes_no_pods));
-    text += "\n";
-    if (answered.pods > 0 || !answered.makes_no_pods.empty()) {
-        const std::vector<std::int64_t> asked = asked_in_tenths(answered);
-        show::text_columns table{{{"VERDICT"}, {"PODS", true}, {"GPUS", true, true}, {"WHO"}, {"BECAUSE"}, {"SINCE"}}};
-        std::int64_t pods_more = answered.pods;
-        std::int64_t asked_more = asked.back();
-        const std::size_t rows = std::min(answered.groups.size(), groups_max);
-        for (std::size_t i = 0; i < rows; ++i) {
-            const waiting_group& group = answered.groups[i];
-            const std::int64_t pods = std::ssize(group.names);
-            table.add({std::string{show::to_string(group.verdict)}, std::to_string(pods), tenths_of_gpu(asked[i]),
-                       show::folded_names(group.names, 1), group.because, since_words(group.since)});
-            pods_more -= pods;
-            asked_more -= asked[i];
-        }
-        if (rows < answered.groups.size()) {
-            table.add({fmt::format("{} more", answered.groups.size() - rows), std::to_string(pods_more),
-                       tenths_of_gpu(asked_more), "", "", ""});
-        }
-        table.add({"TOTAL", std::to_string(answered.pods), tenths_of_gpu(asked.back()), "", "", ""});
-        add_held_rows(answered.makes_no_pods, table);
-        text += table.text();
+    return text;
+}
+
+show::printed_table waiting_table(const waiting_answer& answered, const waiting_options& options) {
+    if (answered.pods == 0 && answered.makes_no_pods.empty()) return {};
+    const std::vector<std::int64_t> asked = asked_in_tenths(answered);
+    show::printed_table table{
+        .columns = {{"VERDICT"}, {"PODS", true}, {"GPUS", true, true}, {"WHO"}, {"BECAUSE"}, {"SINCE"}}};
+    std::int64_t pods_more = answered.pods;
+    std::int64_t asked_more = asked.back();
+    const std::size_t rows = std::min(answered.groups.size(), options.rows_max);
+    for (std::size_t i = 0; i < rows; ++i) {
+        const waiting_group& group = answered.groups[i];
+        const std::int64_t pods = std::ssize(group.names);
+        table.rows.push_back(
+            {.cells = {std::string{show::to_string(group.verdict)}, std::to_string(pods), tenths_of_gpu(asked[i]),
+                       show::folded_names(group.names, options.names_max), group.because, since_words(group.since)}});
+        pods_more -= pods;
+        asked_more -= asked[i];
     }
+    if (rows < answered.groups.size()) {
+        table.rows.push_back({.cells = {fmt::format("{} more", answered.groups.size() - rows),
+                                        std::to_string(pods_more), tenths_of_gpu(asked_more), "", "", ""}});
+    }
+    table.rows.push_back(
+        {.cells = {"TOTAL", std::to_string(answered.pods), tenths_of_gpu(asked.back()), "", "", ""}, .is_sum = true});
+    add_held_rows(answered.makes_no_pods, options.rows_max, table);
+    return table;
+}
+
+std::string waiting_text(const waiting_answer& answered) {
+    std::string text = waiting_sentence(answered) + "\n";
+    const show::printed_table table = waiting_table(answered);
+    if (!table.rows.empty()) text += show::text_of(table);
     add_last_lines(answered.warnings, answered.not_looked_at, text);
     return text;
 }

@@ -20,4 +20,11 @@ TEST(some_of, takes_things_that_have_names) {
     EXPECT_EQ(some_of(std::vector<thing>{{"x"}, {"y"}}, &thing::name), "x, y");
 }
 
+TEST(shell_word, is_read_back_by_a_shell_as_it_was) {
+    EXPECT_EQ(vgpuformats::shell_word("a100-1,pool=dev"), "a100-1,pool=dev");
+    EXPECT_EQ(vgpuformats::shell_word("pool in (train,dev)"), "'pool in (train,dev)'");
+    EXPECT_EQ(vgpuformats::shell_word("it's"), "'it'\\''s'");
+    EXPECT_EQ(vgpuformats::shell_word(""), "''");
+}
+
 } // namespace

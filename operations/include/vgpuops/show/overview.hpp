@@ -2,6 +2,7 @@
 // who waits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -50,6 +51,17 @@ struct device_row {
     std::map<std::string, std::string> labels{}; ///< that all these nodes have with one value
     std::vector<largest_part> largest{};
     std::vector<std::pair<std::string, std::string>> out_because{}; ///< reason and node, each once
+};
+
+/// The GPUs of one kind on one node, in the order of the node.
+struct node_devices {
+    std::string key{}; ///< as of device_row; empty where the rows are nodes or pods
+    std::string kind{};
+    std::string name{};
+    std::vector<std::int64_t> used{}; ///< of each GPU; milli-GPU
+    std::vector<bool> is_out{};       ///< of each GPU, whether what is not used of it is out of service
+    std::string because{};            ///< why, of the first such GPU: "cordoned"
+    bool is_in_order = false; ///< the plugin does not tell which GPU a pod is on: pods are put on GPUs in their order
 };
 
 /// What is idle of the wrong kind, by what excludes it.
@@ -124,7 +136,8 @@ struct overview {
     std::int64_t nodes = 0;     ///< with GPUs
     std::int64_t gpus = 0;
     three_parts parts{};
-    std::vector<model_use> models{};  ///< by name
+    std::vector<model_use> models{};        ///< by name
+    std::vector<node_devices> nodes_seen{}; ///< with GPUs, in the cluster's order; of one with several kinds several
     std::optional<daily_cost> cost{}; ///< of the GPUs that count here, where prices are known: overview_of() sets none
     std::int64_t pods_all = 0;        ///< of the files: also those without devices, and those that wait
     std::int64_t pods_run = 0;        ///< listed, with devices
@@ -155,7 +168,8 @@ struct overview {
 /// How tables are written.
 struct table_options {
     bool is_wide = false; ///< also memory, compute, hosts and labels, and what of the wrong kind is so for which reason
-    bool lists_all = false; ///< no "and N more"
+    bool lists_all = false;    ///< no "and N more"
+    std::size_t rows_max = 10; ///< of a table, without its sums; of no meaning where all are listed
 };
 
 /// Aligned tables, of which each adds up as it is printed; and a document (docs/show.md names the members).

@@ -1,6 +1,7 @@
 // All pods of a cluster that wait, by what they wait for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpuops/core_names.hpp"
 #include "vgpuops/show/overview.hpp"
+#include "vgpuops/show/tables.hpp"
 #include "vgpuops/show/verdict.hpp"
 
 namespace vgpuops::why {
@@ -35,7 +37,28 @@ struct waiting_answer {
 [[nodiscard]] expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects,
                                                   const vgpualloc::dialect_set& dialects, const stop_signal& stop = {});
 
-/// A sentence and a table whose amounts add up as they are printed; and a document (docs/why.md names the members).
+/// Both answers about one snapshot.
+struct seen_and_waiting {
+    show::overview seen{};
+    waiting_answer waiting{}; ///< of the pods and owners that `seen` lists
+};
+/// Errors: those of show::overview_of().
+[[nodiscard]] expected<seen_and_waiting> overview_and_waiting(const std::vector<kube::manifest>& objects,
+                                                              const vgpualloc::dialect_set& dialects,
+                                                              const show::selection& chosen = {},
+                                                              const stop_signal& stop = {});
+
+/// "4 pods wait, none fits now. 1 Job makes no pods."
+[[nodiscard]] std::string waiting_sentence(const waiting_answer& answered);
+
+struct waiting_options {
+    std::size_t rows_max = 10; ///< without the sums
+    std::size_t names_max = 1; ///< of pods in a row, folded
+};
+/// A row for each group, whose amounts add up as they are printed; without rows where nothing waits.
+[[nodiscard]] show::printed_table waiting_table(const waiting_answer& answered, const waiting_options& options = {});
+
+/// The sentence and the table; and a document (docs/why.md names the members).
 [[nodiscard]] std::string waiting_text(const waiting_answer& answered);
 [[nodiscard]] std::string waiting_json(const waiting_answer& answered);
 

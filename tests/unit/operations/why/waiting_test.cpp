@@ -82,4 +82,20 @@ TEST(why_waiting, a_cluster_in_which_nothing_waits_has_one_sentence) {
     EXPECT_EQ(why::waiting_text(*answered), "No pod waits.\n");
 }
 
+TEST(why_waiting, both_answers_about_one_snapshot_are_what_each_is_alone) {
+    const std::string text = card_node("a", 1) + running_pod("r", "a", 0, 30000) + pod_object("w1", 20000) +
+                             pod_object("w2", 20000) + pod_object("fits", 5000);
+    const auto both = why::overview_and_waiting(objects(text), {});
+    const auto seen = vgpuops::show::overview_of(objects(text), {});
+    const auto waiting = why::waiting_of(objects(text), {});
+    ASSERT_TRUE(both && seen && waiting);
+    EXPECT_EQ(vgpuops::show::overview_json(both->seen), vgpuops::show::overview_json(*seen));
+    EXPECT_EQ(why::waiting_json(both->waiting), why::waiting_json(*waiting));
+    EXPECT_EQ(both->waiting.pods, 3);
+    const auto listed = why::overview_and_waiting(objects(text), {}, {.nodes = "a", .ns = "ns"});
+    ASSERT_TRUE(listed.has_value());
+    EXPECT_EQ(why::waiting_table(listed->waiting).rows.back().cells[1], "3");
+    EXPECT_EQ(why::waiting_table(listed->waiting, {.rows_max = 1}).rows.size(), 3U) << "one, the others, the sum";
+}
+
 } // namespace
