@@ -170,8 +170,8 @@ void show_into(reply_texts& reply, const named_options& options, const vgpuforma
         text_option<question>("prices", [](question& q) -> auto& { return q.prices; }),
         {"output",
          [](question& q, const std::string& value) -> expected<void> {
-             if (value != "table" && value != "wide" && value != "yaml") {
-                 return unexpected(vgpusim::bad_setting("output", value, "table, wide or yaml"));
+             if (value != "table" && value != "wide" && value != "yaml" && value != "html") {
+                 return unexpected(vgpusim::bad_setting("output", value, "table, wide, yaml or html"));
              }
              q.output = value;
              return {};
@@ -180,6 +180,13 @@ void show_into(reply_texts& reply, const named_options& options, const vgpuforma
     add_dialect_options(known);
     const auto chosen = question_of(options, known);
     if (!chosen) return reply.fail(chosen.error());
+    if (chosen->output == "html") {
+        auto page = show_page(*chosen, chosen->lists_all, source, stop);
+        if (!page) return reply.fail(page.error());
+        reply.text = page->sentence + "\n";
+        reply.files = {{"show.html", std::move(page->html)}};
+        return;
+    }
     const auto seen = show(*chosen, source, stop);
     if (!seen) return reply.fail(seen.error());
     reply.text = chosen->output == "yaml" ? vgpuops::show::overview_yaml(*seen)

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cluster_objects.hpp"
+#include "show_page.hpp"
 
 namespace vgpufacade {
 
@@ -21,23 +22,53 @@ expected<void> add_cost(const std::string& name, const vgpualloc::power_catalog&
     return {};
 }
 
+/// What an answer is made of.
+struct show_inputs {
+    vgpualloc::hardware_catalog catalog;
+    vgpualloc::dialect_set dialects;
+    std::vector<vgpualloc::kube::manifest> objects;
+};
+
+expected<show_inputs> inputs_of(const show_question& question, vgpusim::input_reader& from) {
+    auto catalog = vgpusim::load_catalog(question.dialects.catalog, from);
+    if (!catalog) return unexpected(std::move(catalog).error());
+    auto config = vgpusim::load_dialects(*catalog, question.dialects.config, from);
+    if (!config) return unexpected(std::move(config).error());
+    auto objects = objects_with_nodes(question.cluster, from);
+    if (!objects) return unexpected(std::move(objects).error());
+    return show_inputs{*std::move(catalog), vgpualloc::dialect_set{*std::move(config)}, *std::move(objects)};
+}
+
+/// Adds the cost, where prices are known.
+expected<void> price(const show_question& question, const show_inputs& inputs, vgpusim::input_reader& from,
+                     vgpuops::show::overview& to) {
+    if (question.prices.empty()) return {};
+    return add_cost(question.prices, inputs.catalog.power, from, to);
+}
+
 } // namespace
 
 expected<vgpuops::show::overview> show(const show_question& question, const vgpuformats::input_source& source,
                                        const stop_signal& stop) {
     vgpusim::input_reader from{source, vgpusim::records_kept::none, stop};
-    const auto catalog = vgpusim::load_catalog(question.dialects.catalog, from);
-    if (!catalog) return unexpected(catalog.error());
-    auto config = vgpusim::load_dialects(*catalog, question.dialects.config, from);
-    if (!config) return unexpected(std::move(config).error());
-    const auto objects = objects_with_nodes(question.cluster, from);
-    if (!objects) return unexpected(objects.error());
-    auto seen = vgpuops::show::overview_of(*objects, vgpualloc::dialect_set{*std::move(config)}, question.chosen, stop);
-    if (!seen || question.prices.empty()) return seen;
-    if (auto priced = add_cost(question.prices, catalog->power, from, *seen); !priced) {
-        return unexpected(std::move(priced).error());
-    }
+    const auto inputs = inputs_of(question, from);
+    if (!inputs) return unexpected(inputs.error());
+    auto seen = vgpuops::show::overview_of(inputs->objects, inputs->dialects, question.chosen, stop);
+    if (!seen) return seen;
+    if (auto priced = price(question, *inputs, from, *seen); !priced) return unexpected(std::move(priced).error());
     return seen;
+}
+
+expected<answer_html> show_page(const show_question& question, bool lists_all, const vgpuformats::input_source& source,
+                                const stop_signal& stop) {
+    vgpusim::input_reader from{source, vgpusim::records_kept::none, stop};
+    const auto inputs = inputs_of(question, from);
+    if (!inputs) return unexpected(inputs.error());
+    auto both = vgpuops::why::overview_and_waiting(inputs->objects, inputs->dialects, question.chosen, stop);
+    if (!both) return unexpected(std::move(both).error());
+    if (auto priced = price(question, *inputs, from, both->seen); !priced) return unexpected(std::move(priced).error());
+    const vgpureport::answer_page page = page_of(both->seen, both->waiting, question, lists_all);
+    return answer_html{.sentence = page.title, .html = vgpureport::render_answer(page)};
 }
 
 } // namespace vgpufacade

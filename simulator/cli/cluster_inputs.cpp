@@ -1,6 +1,8 @@
 // Inputs that several commands take.
 #include "cluster_inputs.hpp"
 
+#include <filesystem>
+
 #include <CLI/CLI.hpp>
 
 #include "commands.hpp"
@@ -54,6 +56,18 @@ void keep_inputs(const std::string& folder, const std::vector<std::string>& outp
     std::vector<std::string> paths;
     for (const named_input& input : inputs) paths.push_back(input.path);
     or_end(vgpuformats::keep_inputs(folder, outputs, paths));
+}
+
+expected<output_place> place_of(const std::string& path, const std::string& option) {
+    const std::filesystem::path file{path};
+    const bool is_stream = path == vgpuformats::standard_input;
+    if (is_stream || file.filename().empty()) {
+        const char* const wanted =
+            is_stream ? "a file: what is written is written as a whole or not at all" : "a file, not a folder";
+        return unexpected(bad_value(error_code::io, "", path, wanted).at(option));
+    }
+    return output_place{.folder = file.has_parent_path() ? file.parent_path().string() : std::string{"."},
+                        .name = file.filename().string()};
 }
 
 void add_inputs(std::vector<named_input>& to, const std::string& option, const std::vector<std::string>& paths) {

@@ -28,6 +28,14 @@ void add_inputs(std::vector<named_input>& to, const dialect_files& files);
 void keep_inputs(const std::string& folder, const std::vector<std::string>& outputs,
                  const std::vector<named_input>& inputs);
 
+/// Where one file is to be written.
+struct output_place {
+    std::string folder;
+    std::string name;
+};
+/// Error io, at the option: a folder, or "-": an output is written as a whole or not at all.
+[[nodiscard]] expected<output_place> place_of(const std::string& path, const std::string& option);
+
 /// The files of this machine, which every command reads.
 [[nodiscard]] const vgpuformats::input_source& files_here();
 

@@ -1,9 +1,11 @@
 // vgpusim show: what of a cluster is used, free and out of service, who uses it and who waits.
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
@@ -17,7 +19,7 @@ namespace {
 
 struct show_options {
     vgpufacade::show_question question;
-    std::string format = "table";
+    std::string format = "table"; ///< or "html=" and the name of a file
     bool json = false;
     bool lists_all = false;
 
@@ -36,8 +38,31 @@ std::string printed(const vgpuops::show::overview& seen, const std::string& form
     return vgpuops::show::overview_text(seen, {.is_wide = format == "wide", .lists_all = lists_all});
 }
 
+constexpr std::string_view html_format = "html=";
+
+/// Why a format is none; empty: it is one.
+std::string refusal_of(const std::string& format) {
+    if (format == "html" || format == html_format) return "got '" + format + "', expected html=FILE, the page to write";
+    const bool is_known = format == "table" || format == "wide" || format == "json" || format == "yaml";
+    if (is_known || format.starts_with(html_format)) return {};
+    return "got '" + format + "', expected table, wide, json, yaml or html=FILE";
+}
+
+void write_page(const show_options& chosen) {
+    const std::string path = chosen.format.substr(html_format.size());
+    if (chosen.json) {
+        end_with(bad_value(error_code::unsupported, "", chosen.format, "either a page or --json").at("-o"));
+    }
+    const output_place place = or_end(place_of(path, "-o"));
+    keep_inputs(place.folder, {place.name}, chosen.inputs());
+    const auto page = or_end(vgpufacade::show_page(chosen.question, chosen.lists_all, files_here()));
+    or_end(vgpuformats::write_files(place.folder, {{.name = place.name, .content = page.html}}));
+    fmt::print("{}\nwritten: {}\n", page.sentence, printable(path));
+}
+
 void run(const show_options& chosen) {
     read_stdin_once(chosen.inputs());
+    if (chosen.format.starts_with(html_format)) return write_page(chosen);
     const auto seen = or_end(vgpufacade::show(chosen.question, files_here()));
     print_in_pieces(printed(seen, chosen.json ? "json" : chosen.format, chosen.lists_all));
 }
@@ -62,9 +87,11 @@ void add_show(CLI::App& app) {
     command->add_flag("--all", chosen->lists_all, "Print every row");
     add_filled(*command, "--prices", chosen->question.prices, "FILE",
                "Also print what the GPUs cost a day, by these prices of GPU-hours and of energy (docs/show.md)");
-    command->add_option("-o,--output", chosen->format, "table, wide, json or yaml")
+    command
+        ->add_option("-o,--output", chosen->format,
+                     "table, wide, json, yaml, or html=FILE: a page with this answer, written there")
         ->type_name("FORMAT")
-        ->check(CLI::IsMember{{"table", "wide", "json", "yaml"}})
+        ->check(CLI::Validator{refusal_of, ""})
         ->capture_default_str();
     command->add_flag("--json", chosen->json, "As -o json: everything, in whole numbers");
     add_dialect_files(*command, chosen->question.dialects);

@@ -1,6 +1,5 @@
 // vgpusim snapshot: the objects of a cluster as one file that every command reads, and whether they add up.
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -91,22 +90,14 @@ expected<document> checked_list(const cluster_texts& objects, const kube::snapsh
 }
 
 void write_snapshot(const snapshot_options& chosen, const std::string& text) {
-    const std::filesystem::path path{chosen.out};
-    const std::string folder = path.has_parent_path() ? path.parent_path().string() : std::string{"."};
-    const std::string name = path.filename().string();
-    keep_inputs(folder, {name}, chosen.inputs());
-    or_end(vgpuformats::write_files(folder, {{.name = name, .content = text}}));
+    const output_place place = or_end(place_of(chosen.out, "--out"));
+    keep_inputs(place.folder, {place.name}, chosen.inputs());
+    or_end(vgpuformats::write_files(place.folder, {{.name = place.name, .content = text}}));
 }
 
 void run(const snapshot_options& chosen) {
     read_stdin_once(chosen.inputs());
-    const bool is_stream = chosen.out == vgpuformats::standard_input;
-    if (is_stream || (!chosen.out.empty() && std::filesystem::path{chosen.out}.filename().empty())) {
-        end_with(
-            bad_value(error_code::io, "", chosen.out,
-                      is_stream ? "a file: a snapshot is written as a whole or not at all" : "a file, not a folder")
-                .at("--out"));
-    }
+    if (!chosen.out.empty()) static_cast<void>(or_end(place_of(chosen.out, "--out")));
     input_reader from{files_here()};
     const vgpualloc::dialect_set dialects{or_end(load_dialects(chosen.dialects, from))};
     const cluster_texts objects = load_cluster(chosen.cluster);

@@ -47,7 +47,8 @@ typedef struct vgpu_option {
  * - compare: the same keys and scenario; policy is repeated
  * - explain: cluster (repeated), pod, policy, device_policy, seed, config, catalog (repeated), scheduler_config, node,
  *   all
- * - show: cluster, config, catalog (repeated), nodes, namespace, by, prices, output (table, wide or yaml), all
+ * - show: cluster, config, catalog (repeated), nodes, namespace, by, prices, output (table, wide, yaml or html: the
+ *   file show.html, a sentence as text and no JSON), all
  * - why: cluster, config, catalog (repeated), pod
  * - whatif: cluster, add_nodes, add_pods, node_template, uncordon, drain, fail, set_mode, config, catalog (repeated),
  *   policy, device_policy, seed, anew, find_nodes, find_layout, all

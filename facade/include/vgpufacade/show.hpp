@@ -24,4 +24,15 @@ struct show_question {
 [[nodiscard]] expected<vgpuops::show::overview>
 show(const show_question& question, const vgpuformats::input_source& source, const stop_signal& stop = {});
 
+/// An answer as a page: a file that needs nothing else.
+struct answer_html {
+    std::string sentence; ///< that the page begins with
+    std::string html;
+};
+
+/// The same as a page, with all that `why` says of the pods that wait. Of tables with more than a hundred rows the
+/// others are one, unless all are listed. Errors: those of show().
+[[nodiscard]] expected<answer_html> show_page(const show_question& question, bool lists_all,
+                                              const vgpuformats::input_source& source, const stop_signal& stop = {});
+
 } // namespace vgpufacade

@@ -6,6 +6,7 @@
 #include "data.hpp"
 #include "measures.hpp"
 #include "tables.hpp"
+#include "template.hpp"
 #include "text.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpureport_embedded.hpp"
@@ -79,6 +80,7 @@ void append_place(std::string& out, std::string_view name, const page_content& c
     if (name == "subtitle") return append_subtitle(out, runs);
     if (name == "style") {
         out += without_source_map(charts.style);
+        out += embedded::base_css;
         out += embedded::report_css;
     } else if (name == "answer") {
         for (const report_run& run : runs) {
@@ -127,16 +129,7 @@ std::string render_report(const std::vector<report_run>& runs, const chart_libra
                                .stop = stop};
     std::string out;
     out.reserve(512 * 1024); // a typical page fits, so that nothing is copied while it grows
-    // One pass over the template: what is filled in is never looked at again, so no input can name a place.
-    std::string_view rest = embedded::page_html;
-    for (auto open = rest.find("{{"); open != std::string_view::npos; open = rest.find("{{")) {
-        const auto close = rest.find("}}", open);
-        VGA_ASSERT(close != std::string_view::npos, "a place of the report's template is closed");
-        out += rest.substr(0, open);
-        append_place(out, rest.substr(open + 2, close - open - 2), content);
-        rest.remove_prefix(close + 2);
-    }
-    out += rest;
+    append_filled(out, embedded::page_html, [&](std::string_view name) { append_place(out, name, content); });
     return out;
 }
 

@@ -14,9 +14,6 @@ namespace {
 
 constexpr std::int64_t full = 1000;
 
-// More groups than this cannot be told apart on a page, and each needs a column of its own.
-constexpr std::size_t groups_max = 256;
-
 /// Nodes of one model with one number of GPUs, so that all columns of the group have one height.
 struct node_group {
     std::string_view model;
@@ -76,19 +73,13 @@ std::size_t drop_smallest(std::vector<node_group>& groups) {
 void merge_columns(std::vector<node_group>& groups, const std::vector<report_node>& nodes, std::size_t columns_limit) {
     std::size_t total = 0;
     for (const auto& group : groups) total += group.members.size();
-    const std::size_t to_share = columns_limit - groups.size();
     std::vector<std::int64_t> used(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) used[i] = used_milli(nodes[i]);
     for (auto& group : groups) {
-        group.columns = std::min(group.members.size(), 1 + group.members.size() * to_share / total);
+        group.columns = columns_of(group.members.size(), total, groups.size(), columns_limit);
         std::sort(group.members.begin(), group.members.end(),
                   [&used](std::size_t a, std::size_t b) { return used[a] != used[b] ? used[a] > used[b] : a < b; });
     }
-}
-
-/// The members shown in column `column` are those from `first_member(column)` up to `first_member(column + 1)`.
-std::size_t first_member(const node_group& group, std::size_t column) {
-    return column * group.members.size() / group.columns;
 }
 
 void append_base64(std::string& out, std::int64_t value) {
@@ -100,8 +91,8 @@ void append_base64(std::string& out, std::int64_t value) {
 /// The CPU of column `column`, and where its nodes' GPUs are drawn.
 void append_column(occupancy_layout& out, const node_group& group, const std::vector<report_node>& nodes,
                    std::size_t column) {
-    const std::size_t begin = first_member(group, column);
-    const std::size_t end = first_member(group, column + 1);
+    const std::size_t begin = first_member(column, group.members.size(), group.columns);
+    const std::size_t end = first_member(column + 1, group.members.size(), group.columns);
     const auto count = static_cast<std::int64_t>(end - begin);
     std::int64_t cpu = 0;
     for (std::size_t i = begin; i < end; ++i) {

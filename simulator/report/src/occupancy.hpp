@@ -1,6 +1,7 @@
 // Where in the picture each GPU is drawn: nodes of a kind stand together, a column per node or per few nodes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -10,6 +11,20 @@
 #include "vgpureport/report.hpp"
 
 namespace vgpureport {
+
+/// More groups than this cannot be told apart on a page, and each needs a column of its own.
+inline constexpr std::size_t groups_max = 256;
+
+/// Of so many columns for the nodes of all groups, those of one group: in proportion to its nodes, at least one.
+[[nodiscard]] constexpr std::size_t columns_of(std::size_t members, std::size_t nodes, std::size_t groups,
+                                               std::size_t columns_limit) {
+    return std::min(members, 1 + members * (columns_limit - groups) / nodes);
+}
+
+/// The members shown in column `column` are those from `first_member(column, …)` up to `first_member(column + 1, …)`.
+[[nodiscard]] constexpr std::size_t first_member(std::size_t column, std::size_t members, std::size_t columns) {
+    return column * members / columns;
+}
 
 inline constexpr std::uint32_t not_drawn = std::numeric_limits<std::uint32_t>::max();
 

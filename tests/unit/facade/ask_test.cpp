@@ -133,8 +133,20 @@ TEST(ask, shows_a_cluster_and_says_why_its_pods_wait) {
                 StartsWith("Cut mig-2 all-balanced: 18 of 18 pods"));
     EXPECT_THAT(text_of(ask("whatif", with({{"anew", "true"}, {"policy", "best_fit"}}), inputs)),
                 StartsWith("Placed anew, 1 pod more runs (train/llm-3)"));
-    EXPECT_EQ(vgpu_reply_code(ask("show", with({{"output", "html"}}), inputs).get()), 2);
+    EXPECT_EQ(vgpu_reply_code(ask("show", with({{"output", "pdf"}}), inputs).get()), 2);
     EXPECT_THAT(errors_of(ask("why", with({{"pod", "train/nobody"}}), inputs)), HasSubstr("train/nobody"));
+}
+
+TEST(ask, shows_a_cluster_as_a_page) {
+    const texts inputs{{"atlas.json", in_tree("scenarios/clusters/atlas.json")}};
+    const auto reply = ask("show", {{"cluster", "atlas.json"}, {"output", "html"}, {"by", "kind"}}, inputs);
+    EXPECT_EQ(vgpu_reply_code(reply.get()), 0) << errors_of(reply);
+    EXPECT_EQ(text_of(reply), "36 GPUs on 6 nodes: 20.5 used (57 %), 11.5 free, 4.0 out of service.\n");
+    ASSERT_EQ(vgpu_reply_file_count(reply.get()), 1U);
+    EXPECT_STREQ(vgpu_reply_file_name(reply.get(), 0), "show.html");
+    const std::string page = vgpu_reply_file(reply.get(), 0, nullptr);
+    EXPECT_THAT(page, StartsWith("<!DOCTYPE html>"));
+    EXPECT_THAT(page, HasSubstr("<code>vgpusim show atlas.json --by kind</code>"));
 }
 
 TEST(ask, refuses_what_it_does_not_know) {
