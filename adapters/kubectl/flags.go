@@ -89,7 +89,8 @@ type values struct {
 	access    export.Access
 	command   string
 	options   []option // in the order of the command's flags
-	output    string   // table, wide, json or yaml
+	output    string   // table, wide, json, yaml or html
+	page      string   // the file of html
 	isWatched bool     // answered again when something changed
 	helpText  string   // all that was asked for; empty: a question
 }
@@ -163,7 +164,7 @@ func readCommand(known command, arguments []string) (*values, error) {
 	if result.access.RequestTimeout, err = parseTimeout(*timeout); err != nil {
 		return nil, err
 	}
-	if result.output, err = output(); err != nil {
+	if result.output, result.page, err = output(); err != nil {
 		return nil, err
 	}
 	return result, result.check(flags, known)
@@ -184,22 +185,29 @@ func addFlag(flags *pflag.FlagSet, flag flagOf) {
 	}
 }
 
-// addOutput adds the flags that say how an answer is printed; the function that it returns reads them.
-func addOutput(flags *pflag.FlagSet, name string) func() (string, error) {
+// addOutput adds the flags that say how an answer is printed; the function that it returns reads them, and the file of a page.
+func addOutput(flags *pflag.FlagSet, name string) func() (output, page string, err error) {
 	isJSON := flags.Bool("json", false, "everything, as JSON, in whole numbers")
 	format := new(string)
 	*format = "table"
 	if name == "show" {
-		format = flags.StringP("output", "o", "table", "`FORMAT`: table, wide, json or yaml")
+		format = flags.StringP("output", "o", "table", "`FORMAT`: table, wide, json, yaml, or html=FILE: a page that is written there")
 	}
-	return func() (string, error) {
-		if !slices.Contains([]string{"table", "wide", "json", "yaml"}, *format) {
-			return "", fmt.Errorf("--output %q: expected table, wide, json or yaml", *format)
+	return func() (string, string, error) {
+		page, isPage := strings.CutPrefix(*format, "html=")
+		switch {
+		case *format == "html" || isPage && page == "":
+			return "", "", fmt.Errorf("--output %q: expected html=FILE, the page to write", *format)
+		case isPage && *isJSON:
+			return "", "", fmt.Errorf("--output %q: expected either a page or --json", *format)
+		case isPage:
+			return "html", page, nil
+		case !slices.Contains([]string{"table", "wide", "json", "yaml"}, *format):
+			return "", "", fmt.Errorf("--output %q: expected table, wide, json, yaml or html=FILE", *format)
+		case *isJSON:
+			return "json", "", nil
 		}
-		if *isJSON {
-			return "json", nil
-		}
-		return *format, nil
+		return *format, "", nil
 	}
 }
 

@@ -51,6 +51,9 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, complaints 
 	if err != nil {
 		return fail(2, err)
 	}
+	if err := checkPage(chosen); err != nil {
+		return fail(2, err)
+	}
 	chosen.access.UserAgent = "kubectl-vgpu/" + vga.Version()
 	client, namespace, err := export.Connect(chosen.access)
 	if err != nil {
@@ -68,6 +71,12 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, complaints 
 	if answer.code != 0 {
 		return answer.code
 	}
+	if chosen.output == "html" {
+		if err := writePage(chosen.page, answer.page); err != nil {
+			return fail(1, fmt.Errorf("--output html=%q: %w", chosen.page, err))
+		}
+		answer.text += "written: " + shown(chosen.page) + "\n"
+	}
 	return printed(out, fail, answer.text)
 }
 
@@ -83,6 +92,7 @@ type session struct {
 type outcome struct {
 	code             int
 	complaints, text string
+	page             []byte // to be written; nil: none
 }
 
 func failure(code int, err error) outcome {
@@ -124,6 +134,8 @@ func (s session) answer(cluster export.Cluster) outcome {
 	case reply.Code != 0:
 	case s.output == "json":
 		result.text = reply.JSON
+	case s.output == "html":
+		result.text, result.page = reply.Text, reply.Files[0].Data
 	default:
 		result.text = reply.Text
 	}
@@ -141,7 +153,7 @@ func printed(out io.Writer, fail func(int, error) int, text string) int {
 // newQuestion reads the files that flags name.
 func newQuestion(chosen *values, in io.Reader) (ask.Question, error) {
 	question := ask.Question{Command: chosen.command, Options: []ask.Option{{Name: "cluster", Value: clusterName}}}
-	if chosen.output == "wide" || chosen.output == "yaml" {
+	if chosen.output == "wide" || chosen.output == "yaml" || chosen.output == "html" {
 		question.Options = append(question.Options, ask.Option{Name: "output", Value: chosen.output})
 	}
 	standardInput := "" // the flag that reads it

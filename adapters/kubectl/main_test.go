@@ -149,7 +149,8 @@ func TestFilesMayBeStandardInputAndCalledAsTheClusterIs(t *testing.T) {
 func TestBadFlagsAreOneLineAndCode2(t *testing.T) {
 	server := inFolder(t, atlas)
 	for _, arguments := range [][]string{
-		{}, {"shwo"}, {"show", "--bye=pool"}, {"show", "cluster.json"}, {"show", "--by="}, {"show", "-o", "html"}, {"show", "--prices=nothing.json"},
+		{}, {"shwo"}, {"show", "--bye=pool"}, {"show", "cluster.json"}, {"show", "--by="}, {"show", "-o", "html"}, {"show", "-o", "html="}, {"show", "-o", "html=-"}, {"show", "-o", "html=."}, {"show", "-o", "html=a/"},
+		{"show", "-o", "html=page.html", "--json"}, {"show", "-o", "html=prices.json", "--prices=prices.json"}, {"show", "-o", "html=page.html", "-w"}, {"show", "-o", "pdf"}, {"show", "--prices=nothing.json"},
 		{"why", "a", "b"}, {"why", ""}, {"why", "-n", "train"}, {"why", "train/llm-3", "-n", "train"}, {"plan", "-n", "train", "--consolidate=nodes"},
 		{"whatif", "--find-nodes=a100-1", "--find-layout=mig-1"}, {"whatif", "--add-pods=-", "--node-template=-"},
 		{"show", "--request-timeout=soon"}, {"show", "--request-timeout=-1s"}, {"show", "--kubeconfig=nothing"}, {"show", "--context=other"},
@@ -169,6 +170,34 @@ func TestBadFlagsAreOneLineAndCode2(t *testing.T) {
 		if code != 2 || out != "" || strings.Count(complaints, "\n") != 1 || !strings.Contains(complaints, flag) || !strings.Contains(complaints, value) {
 			t.Errorf("%q: code %d, %q, %q", arguments, code, out, complaints)
 		}
+	}
+}
+
+func TestPageIsVgpusims(t *testing.T) {
+	program := vgpusim(t)
+	inFolder(t, atlas)
+	if output, err := exec.Command(program, "show", "cluster.json", "-o", "html=theirs.html", "--by", "kind").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	theirs, err := os.ReadFile("theirs.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"new/page.html", "new/page.html"} {
+		code, out, complaints := answered("", "show", "-o", "html="+path, "--by", "kind")
+		if code != 0 || complaints != "" || !strings.HasPrefix(out, "36 GPUs on 6 nodes: ") || !strings.HasSuffix(out, "\nwritten: "+path+"\n") {
+			t.Errorf("code %d, %q, %q", code, out, complaints)
+		}
+		ours, err := os.ReadFile(path)
+		if err != nil || !bytes.Equal(ours, theirs) {
+			t.Errorf("%v, %d bytes, expected vgpusim's %d", err, len(ours), len(theirs))
+		}
+	}
+	if entries, err := os.ReadDir("new"); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v, expected the page alone", err, entries)
+	}
+	if code, out, _ := answered("", "show", "-o", "html=prices.json/page.html"); code == 0 || out != "" {
+		t.Errorf("code %d, %q", code, out)
 	}
 }
 

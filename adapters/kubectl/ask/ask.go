@@ -53,6 +53,7 @@ type Question struct {
 type Reply struct {
 	Code               int
 	Errors, Text, JSON string
+	Files              []Text // what it would write
 }
 
 // Ask answers. An error is a library that does not go with its header, or too little memory.
@@ -95,5 +96,15 @@ func Ask(question Question) (Reply, error) {
 	var errorsSize, textSize, jsonSize C.size_t
 	errorsData, textData, jsonData := C.vgpu_reply_errors(reply, &errorsSize), C.vgpu_reply_text(reply, &textSize), C.vgpu_reply_json(reply, &jsonSize)
 	return Reply{Code: int(C.vgpu_reply_code(reply)), Errors: C.GoStringN(errorsData, C.int(errorsSize)),
-		Text: C.GoStringN(textData, C.int(textSize)), JSON: C.GoStringN(jsonData, C.int(jsonSize))}, nil
+		Text: C.GoStringN(textData, C.int(textSize)), JSON: C.GoStringN(jsonData, C.int(jsonSize)), Files: filesOf(reply)}, nil
+}
+
+func filesOf(reply *C.vgpu_reply) []Text {
+	var files []Text
+	for number := range C.vgpu_reply_file_count(reply) {
+		var size C.size_t
+		data := C.vgpu_reply_file(reply, number, &size)
+		files = append(files, Text{C.GoString(C.vgpu_reply_file_name(reply, number)), C.GoBytes(unsafe.Pointer(data), C.int(size))})
+	}
+	return files
 }
