@@ -121,6 +121,9 @@ expected<purchase_answer> find_purchase(const purchase_question& question, const
                                     "one to four kinds")
                               .at("--buy"));
     }
+    if (std::ranges::find(question.kinds, "") != question.kinds.end()) {
+        return unexpected(bad_value(error_code::missing, "", "", "no empty kind between commas").at("--buy"));
+    }
     auto goal = vgpusim::read_goal(question.goal);
     if (!goal) return unexpected(std::move(goal).error());
     vgpusim::input_reader from{source, vgpusim::records_kept::none, stop};

@@ -79,7 +79,7 @@ std::string purchase_text(const purchase_answer& answer) {
         if (search.below) {
             const purchase& below = search.tries[*search.below];
             text +=
-                fmt::format("The next cheaper fails: {} for {}: {}.\n", nodes_words(answer, below),
+                fmt::format("The dearest of all that cost less fails: {} for {}: {}.\n", nodes_words(answer, below),
                             price_words(answer, below), measure_words(answer, longest(answer.results[*search.below])));
         }
     } else {
@@ -88,12 +88,12 @@ std::string purchase_text(const purchase_answer& answer) {
                             measure_words(answer, longest(answer.results.front())));
     }
     text += fmt::format("{} pods count, those of the table and those that wait", answer.arrivals);
-    text += answer.never == 0
-                ? ".\n"
-                : fmt::format("; {} more never run, even with {} nodes of every kind.\n", answer.never, answer.most);
-    text += fmt::format(
-        "Tried: {} purchases{}, at most {} nodes of a kind. More nodes are taken never to lengthen waits.\n",
-        search.tries.size(), search.is_complete ? "" : ", the largest number; there may be a cheaper one", answer.most);
+    text += answer.never == 0 ? ".\n"
+                              : fmt::format("; {} more fit on no empty node, even with {} nodes of every kind.\n",
+                                            answer.never, answer.most);
+    text += fmt::format("Tried: {} {}{}, at most {} nodes of a kind. More nodes are taken never to lengthen waits.\n",
+                        search.tries.size(), search.tries.size() == 1 ? "purchase" : "purchases",
+                        search.is_complete ? "" : ", the largest number; there may be a cheaper one", answer.most);
     text += "not looked at: growth of the load, quotas, rules about other pods\n";
     for (const std::string& line : vgpualloc::explaining::warning_lines(answer.warnings)) {
         text += "warning: " + line + "\n";

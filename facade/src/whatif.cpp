@@ -143,8 +143,7 @@ namespace {
 /// Replays the table from the cluster cut as in every row.
 class layout_replays {
 public:
-    layout_replays(const read_question& inputs, const start_replays& table, std::string source)
-        : inputs_{&inputs}, table_{&table}, source_{std::move(source)} {}
+    layout_replays(const read_question& inputs, const start_replays& table) : inputs_{&inputs}, table_{&table} {}
 
     expected<void> add_waits(vgpuops::whatif::layouts_found& layouts, std::size_t rows) {
         std::vector<std::vector<arrival_wait>> waits; // by row
@@ -170,13 +169,12 @@ public:
         }
         layouts.replayed = static_cast<std::int64_t>(common - never.size());
         layouts.replayed_never = std::ssize(never);
-        layouts.warnings = std::move(warnings_);
         return {};
     }
 
 private:
     expected<std::vector<arrival_wait>> replay(const vgpuops::whatif::layouts_found& layouts,
-                                               const vgpuops::whatif::layout_row& row) {
+                                               const vgpuops::whatif::layout_row& row) const {
         vgpuops::whatif::changes wanted = inputs_->asked.wanted;
         for (std::size_t node = 0; node < layouts.nodes.size(); ++node) {
             if (row.layouts[node] == vgpuops::whatif::uncut) continue;
@@ -188,15 +186,28 @@ private:
         const auto seed = static_cast<std::int64_t>(inputs_->asked.seed);
         auto start = table_->start_from(*state, inputs_->objects, seed);
         if (!start) return unexpected(std::move(start).error());
-        if (row.is_now) warnings_ = vgpusim::warnings_of(start->counts, source_);
         return table_->waits_from(*state, *std::move(start), seed, inputs_->asked.stop);
     }
 
     const read_question* inputs_;
     const start_replays* table_;
-    std::string source_; ///< what warnings call the cluster
-    std::vector<error> warnings_{};
 };
+
+/// Refuses changes of which figures of layouts would not count all.
+expected<void> check_beside_layouts(const whatif_question& question) {
+    const auto refuse = [](const char* option, const std::string& value, const char* beside) {
+        return unexpected(
+            bad_value(error_code::unsupported, "", value, std::string{"none beside "} + beside).at(option));
+    };
+    if (!question.add_nodes.empty()) return refuse("--add-nodes", question.add_nodes.front(), "--find-layout");
+    if (question.pods.empty()) return {};
+    if (!question.add_pods.empty()) {
+        return refuse("--add-pods", question.add_pods.front(),
+                      "--find-layout with --pods: the table has the pods that come");
+    }
+    if (question.asked.wanted.anew) return refuse("--anew", "", "--find-layout with --pods");
+    return {};
+}
 
 } // namespace
 
@@ -209,7 +220,8 @@ expected<vgpuops::whatif::layouts_found> find_layouts(whatif_question question, 
                                    .discipline = "gang",
                                    .start_ends = std::string{vgpusim::ends_drawn}};
     const bool lists_all = question.lists_all;
-    std::string cluster_name = question.cluster.empty() ? std::string{} : question.cluster.front();
+    const std::string cluster_name = question.cluster.empty() ? std::string{} : question.cluster.front();
+    if (auto usable = check_beside_layouts(question); !usable) return unexpected(std::move(usable).error());
     const auto inputs = read(std::move(question), source, stop);
     if (!inputs) return unexpected(inputs.error());
     auto layouts = vgpuops::whatif::find_layouts(inputs->objects, inputs->dialects, inputs->asked, nodes);
@@ -219,9 +231,12 @@ expected<vgpuops::whatif::layouts_found> find_layouts(whatif_question question, 
     if (!cluster) return unexpected(cluster.error());
     const auto table = start_replays::read(settings, cluster->dialects, from);
     if (!table) return unexpected(table.error());
+    const auto start = table->start_from(*cluster, inputs->objects, static_cast<std::int64_t>(inputs->asked.seed));
+    if (!start) return unexpected(start.error());
+    layouts->warnings = vgpusim::warnings_of(start->counts, cluster_name);
     const std::size_t rows =
         lists_all ? layouts->rows.size() : std::min(layouts->rows.size(), vgpuops::whatif::layouts_shown_max);
-    if (auto added = layout_replays{*inputs, *table, std::move(cluster_name)}.add_waits(*layouts, rows); !added) {
+    if (auto added = layout_replays{*inputs, *table}.add_waits(*layouts, rows); !added) {
         return unexpected(std::move(added).error());
     }
     return layouts;

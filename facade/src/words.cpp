@@ -91,8 +91,9 @@ std::string accepted_words(const run_record& record) {
 std::string start_words(const run_record& record) {
     const row_counts& rows = record.rows;
     if (rows.ran_before == 0) return {};
-    return fmt::format("at the start   {} pods ran, not counted above: {} of them have ended, {} have not\n",
-                       rows.ran_before, rows.ran_before_ended, rows.ran_before - rows.ran_before_ended);
+    return fmt::format("at the start   {} ran, not counted above: {} ended since, {} did not\n",
+                       rows.ran_before == 1 ? "1 pod" : fmt::format("{} pods", rows.ran_before), rows.ran_before_ended,
+                       rows.ran_before - rows.ran_before_ended);
 }
 
 std::string text_of(const run_record& record, const loaded_input& loaded, const std::string& answer) {

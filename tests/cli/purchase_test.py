@@ -93,7 +93,7 @@ class Purchase(CliTest):
         self.assertEqual(text.splitlines()[0], "Buy 5 NVIDIA-A100-SXM4-80GB:exclusive:1: 5 GPUs for EUR 10.50 an hour. "
                                                "max wait <= 5m holds under 3 of 3 seeds: at most 0 s.")
         self.assertIn("max wait 10 min under seed 1.", text.splitlines()[1])
-        self.assertEqual(text.splitlines()[2], "7 pods count, those of the table and those that wait; 1 more never run, "
+        self.assertEqual(text.splitlines()[2], "7 pods count, those of the table and those that wait; 1 more fit on no empty node, "
                                                "even with 16 nodes of every kind.")
         enough = self.buy(*files, "--buy", "a", "--goal", "max wait <= 30m").stdout
         self.assertIn("Nothing to buy: max wait <= 30m holds under 10 of 10 seeds: at most 30 min.", enough)
@@ -111,6 +111,7 @@ class Purchase(CliTest):
         for arguments, words in (
                 ((*files, "--buy", "a", "--goal", "p95 wait < 30m"), "--goal: got 'p95 wait < 30m'"),
                 ((*files, "--buy", "b", *goal), "--buy: got 'b', expected"),
+                ((*files, "--buy", "a,", *goal), "--buy: got '', expected no empty kind"),
                 ((*files, "--buy", "a,a", *goal), "--buy: got 'a', expected every kind once"),
                 ((*files, "--buy", "bare", *goal), "--buy: got 'bare', expected a kind whose GPUs have a price above 0"),
                 ((*files, "--buy", "NVIDIA-H100-80GB-HBM3:exclusive:8", *goal), "no price for H100"),

@@ -102,7 +102,7 @@ class Start(CliTest):
         self.assertEqual(runs, shown["totals"]["pods_run"])
         self.assertEqual(series[runs - 1]["time"], "0")
         self.assertAlmostEqual(int(series[runs - 1]["allocated_milli"]), shown["totals"]["used"], delta=1)
-        self.assertIn("at the start   28 pods ran", done.stdout)
+        self.assertIn("at the start   28 pods ran, not counted above: 0 ended since, 28 did not", done.stdout)
         self.assertIn("waiting pods that are left out, as a gate or a queue holds them back: 1", done.stderr)
 
     def test_draws_are_the_same_with_other_rows_and_nodes(self):
@@ -145,6 +145,17 @@ class Start(CliTest):
             self.assertEqual(len(waits), 200)
             self.assertAlmostEqual(row["waits"]["median_us"] / 1e6, waits[99], 4)
             self.assertAlmostEqual(row["waits"]["p95_us"] / 1e6, waits[189], 4)
+
+    def test_pods_of_the_cluster_are_in_no_queue_of_the_table(self):
+        objects = [whole_node("n", 1), clusters.pod("r", gpus(1), on="n"), *(clusters.pod(f"w{i}", gpus(1)) for i in range(3))]
+        rows = "name,class,arrival,duration,queue\na,gpus-1,0,5,research\nb,gpus-1,0,5,prod\n"
+        done = self.replay("--start", self.write("c.json", json.dumps(clusters.cluster(*objects))), "--start-ends",
+                           self.write("ends.csv", "pod,end\nteam/r,10\n"), "--classes", self.classes(), "--pods",
+                           self.write("r.csv", rows), "--discipline", "fifo")
+        arrived = {queue["name"]: queue["arrived"] for queue in self.summary()["by_queue"]}
+        self.assertEqual(arrived, {"research": 1, "prod": 1, "there at the start": 3})
+        self.assertEqual(self.summary()["gpu"]["arrived_milli"], 5000, "what ran before has not arrived")
+        self.assertIn("1 pod ran, not counted above: 1 ended since, 0 did not", done.stdout)
 
     def test_what_cannot_be_followed_is_an_error(self):
         start = ("--start", SOURCE / ATLAS, "--classes", self.classes(), "--pods",

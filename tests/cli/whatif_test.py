@@ -416,6 +416,12 @@ class WhatIf(CliTest):
             "all-balanced  all-balanced   18     0        7   18.0         5   6   3",
             "all-balanced  all-1g.10gb    17     1        0    0.0        25   2   0  now"])
         self.assertIn("all 16 were tried", text[-1])
+        for change in (["--drain", "a100-1"], ["--drain", "mig-1"], ["--drain", "t4-1"], ["--fail", "a100-2"], ["--fail", "a100-2/0"],
+                       ["--fail", "mig-1"], ["--fail", "mig-2/0"], ["--uncordon", "a100-3"]):
+            done = self.vgpusim("whatif", ATLAS, "--find-layout", "mig-*", *change, "--json")
+            self.assertEqual((done.returncode, done.stderr), (0, ""), change)
+            for row in json.loads(done.stdout)["rows"]:
+                self.assertGreaterEqual(min(row["spare"].values()), 0, (change, row))
         layouts = json.loads(self.vgpusim("whatif", ATLAS, "--find-layout", "mig-*", "--json").stdout)
         self.assertEqual((layouts["possible"], len(layouts["rows"]), layouts["is_exhaustive"]), (16, 16, True))
         for arguments, words in (
@@ -424,6 +430,7 @@ class WhatIf(CliTest):
                 (["--find-nodes", ""], "--find-nodes"), (["--fail", "mig-*/9"], "got 'mig-1/9', expected a device of that node"),
                 (["--fail", "zone=nowhere/0"], "--fail zone=nowhere"),
                 (["--find-layout", "z*"], "--find-layout z*: no node"),
+                (["--find-layout", "mig-*", "--add-nodes", "mig-1=2"], "--add-nodes: got 'mig-1=2', expected none beside --find-layout"),
                 (["--find-layout", "t4-1"], "expected a GPU that the catalog has MIG profiles of"),
                 (["--find-layout", "mig-*", "--find-nodes", "a100-1"], "--find-layout")):
             done = self.vgpusim("whatif", ATLAS, *arguments)

@@ -142,10 +142,14 @@ private:
         }
         for (std::size_t p = 0; p < cluster.bound.size(); ++p) {
             const kube::bound_pod& bound = cluster.bound[p];
-            const bool has_devices = !cluster.book->booking_of(pod_id{p}).where.shares.empty();
+            const bool has_devices = cluster.book->is_live(pod_id{p}) // drained and failed nodes are in no set
+                                         ? !cluster.book->booking_of(pod_id{p}).where.shares.empty()
+                                         : false;
             const instance_counts counts = instances_of(bound.pod.request);
             if (in_set.contains(bound.node) && has_devices && counts.empty()) ++result_.others;
-            if (in_set.contains(bound.node) || takes_pods(cluster, bound.node)) add_times(used_, counts, 1);
+            if (!in_set.contains(bound.node) && !takes_pods(cluster, bound.node)) continue;
+            add_times(used_, counts, 1);
+            counted_nodes_.insert(cluster.nodes().nodes[bound.node.at()].name);
         }
         for (std::size_t n = 0; n < cluster.devices.size(); ++n) {
             if (in_set.contains(node_index{n}) || !takes_pods(cluster, node_index{n})) continue;
@@ -229,7 +233,8 @@ private:
             const std::int64_t evicted = entry.asked.origin == pod_origin::evicted ? 1 : 0;
             row.run += std::ssize(entry.placed) - evicted;
             row.wait += entry.refused;
-            add_times(spare, counts, evicted - std::ssize(entry.placed));
+            const bool was_counted = counted_nodes_.contains(entry.asked.from);
+            add_times(spare, counts, (was_counted ? evicted : 0) - std::ssize(entry.placed));
         }
         for (const layout_change& change : answered.layouts) {
             const bool is_known = row.cut_time && change.cut_time;
@@ -275,10 +280,11 @@ private:
     const vgpualloc::dialect_set* dialects_;
     question asked_;
     std::vector<cuttable> nodes_;
-    std::vector<instance_counts> now_; ///< by node: what its GPUs are cut into
-    instance_counts elsewhere_;        ///< instances of other nodes that take pods
-    instance_counts used_;             ///< of the nodes of the set and of these
-    std::int64_t bound_pods_ = 0;      ///< of the mix
+    std::vector<instance_counts> now_;    ///< by node: what its GPUs are cut into
+    instance_counts elsewhere_;           ///< instances of other nodes that take pods
+    instance_counts used_;                ///< of the nodes of the set and of these
+    std::set<std::string> counted_nodes_; ///< whose pods `used_` has
+    std::int64_t bound_pods_ = 0;         ///< of the mix
     instance_counts bound_instances_;
     std::map<way, layout_row> rows_;
     layouts_found result_;

@@ -34,6 +34,9 @@ namespace vgpuops::why {
 
 namespace {
 
+/// Every one of them is placed, more than once.
+constexpr std::int64_t pods_of_file_max = 100'000;
+
 /// Where a pod of the snapshot is.
 struct pod_place {
     const kube::snapshot_pod* pod = nullptr;
@@ -245,6 +248,11 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
     const auto maker = only_maker(added, file);
     if (!maker) return unexpected(maker.error());
     kube::manifest& object = **maker;
+    if (!object.one_per_node && (object.replicas < 1 || object.replicas > pods_of_file_max)) {
+        return unexpected(bad_value(error_code::out_of_range, "pods", std::to_string(object.replicas),
+                                    "an object that makes 1 to " + std::to_string(pods_of_file_max) + " pods")
+                              .at(object.place));
+    }
     const kube::priority_classes classes{objects, added};
     if (auto refusal = classes.admit(object)) return unexpected(*std::move(refusal));
     kube::limit_ranges limits{objects};

@@ -63,7 +63,7 @@ public:
         }
         if (why == verdict::fits_now || why == verdict::quota || pod_->failure) return std::move(result_);
         if (why != verdict::never && why != verdict::gang) {
-            if (pod_->request.peers.empty()) add_moves(); // plans look at no rules about other pods
+            add_moves();
             add_ended_pods();
             if (why == verdict::not_allowed) add_ended_peers();
         }
@@ -162,9 +162,9 @@ private:
             if (pod == state->pending.end()) return;
             waiting = *pod;
         }
-        whatif::moves_question asked;
-        asked.budget.stop = stop_;
-        const auto planned = whatif::plan_room(*state, *objects_, waiting, asked);
+        whatif::moves_question question;
+        question.budget.stop = stop_;
+        const auto planned = whatif::plan_room(*state, *objects_, waiting, question);
         if (!planned || !planned->found || planned->moves.empty()) return;
         const auto move_words = [](const whatif::told_move& move) {
             return move.from.node == move.to.node ? fmt::format("{} within {}", move.pod, move.from.node)
@@ -296,7 +296,8 @@ private:
             const std::int64_t pods = is_new ? pods_on_one_more(node_index{n}) : 0;
             if (pods == 0) continue;
             const std::int64_t more = (wanted_->pods + pods - 1) / pods;
-            if (!starts_after({.added_nodes = {{.kind = name, .nodes = more}}})) continue;
+            if (more > whatif::nodes_added_max || !starts_after({.added_nodes = {{.kind = name, .nodes = more}}}))
+                continue;
             result_.push_back({.what = fmt::format("{} {} more like {}", more, more == 1 ? "node" : "nodes", name),
                                .command = whatif_command("--add-nodes", fmt::format("{}={}", name, more))});
             ++listed;
@@ -309,10 +310,10 @@ private:
         const auto added = whatif::add_nodes(*state_, whatif::kind_of(*state_, like), 1);
         std::int64_t pods = 0;
         while (pods < wanted_->pods && !stop_.poll()) {
-            const auto asked = decider_.ask_node(added.front(), pod_->request);
-            if (asked.answer.code != rejection_code::none) break;
+            const auto decision = decider_.ask_node(added.front(), pod_->request);
+            if (decision.answer.code != rejection_code::none) break;
             const pod_id id{state_->bound.size() + static_cast<std::size_t>(pods)};
-            if (!state_->book->reserve(vgpualloc::booking_for(id, pod_->request, asked.where))) break;
+            if (!state_->book->reserve(vgpualloc::booking_for(id, pod_->request, decision.where))) break;
             ++pods;
         }
         scope.undo();

@@ -71,7 +71,6 @@ void simulation::arrive() {
 
 /// A pod that ran before the run began has its devices already, even those that nobody would give it now.
 void simulation::go_on(std::uint32_t pod) {
-    arrived_ += input_->requested[input_->pods[pod].request];
     if (!members_here_.empty()) ++members_here_[jobs_.job_of(pod)];
     auto entry = booking_for(pod);
     entry.where = input_->running[pod];

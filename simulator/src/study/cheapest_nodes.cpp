@@ -102,6 +102,13 @@ private:
 
     /// Goes through the numbers of all kinds from `kind` on. The goal holds with `nodes`, which has the most of these.
     expected<void> search(std::size_t kind, counts nodes) {
+        if (kind + 1 == kinds_.size() && kind > 0) { // as many as cost less than the best are most often too few
+            nodes[kind] = most_of(kind, nodes);
+            if (nodes[kind] < 0) return {};
+            const auto holds = attempt(nodes);
+            if (!holds) return unexpected(holds.error());
+            if (!*holds) return {};
+        }
         const auto least = least_of(kind, nodes);
         if (!least) return unexpected(least.error());
         if (kind + 1 == kinds_.size() || is_over()) return {};

@@ -105,7 +105,7 @@ void count_end_state(run_record& record, const simulation_input& input, const vg
     requested_units served;
     for (std::size_t i = 0; i < input.pods.size(); ++i) {
         const requested_units& requested = input.requested[input.pods[i].request];
-        arrived += requested;
+        if (i >= input.running.size()) arrived += requested;
         if (!record.ledger->is_live(pod_id{i})) continue;
         served += requested;
         ++record.last.running;

@@ -33,12 +33,13 @@ std::optional<int> percent_of(std::string_view measure) {
     if (measure.empty() || measure.front() != 'p') return std::nullopt;
     int percent = 0;
     const auto parsed = std::from_chars(measure.data() + 1, measure.data() + measure.size(), percent);
+    if (measure.size() > 1 && measure[1] == '0') return std::nullopt;
     const bool is_whole = parsed.ec == std::errc{} && parsed.ptr == measure.data() + measure.size();
     return is_whole && percent >= 1 && percent <= 99 ? std::optional{percent} : std::nullopt;
 }
 
 std::optional<ticks> time_of(std::string_view text) {
-    if (text.empty()) return std::nullopt;
+    if (text.empty() || text.front() == '-') return std::nullopt;
     const auto unit = std::ranges::find(time_units, text.back(), &time_unit::letter);
     if (unit == time_units.end()) return std::nullopt;
     double amount = 0.0;

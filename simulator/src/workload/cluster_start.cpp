@@ -167,6 +167,7 @@ private:
             cluster_pod waiting = pod_of(pod);
             if (ends_->from == pod_ends::source::drawn) {
                 const known_durations* const durations = durations_->of(waiting.request);
+                if (durations == nullptr) ++start_.counts.waiting_of_no_class;
                 if (durations != nullptr) waiting.duration = draw(*durations, waiting, pod, ticks{0});
             }
             start_.waiting.push_back(std::move(waiting));
@@ -247,6 +248,8 @@ std::vector<error> warnings_of(const start_counts& counts, const std::string& so
                             .expected = what + ": " + std::to_string(pods)});
     };
     warn(counts.of_no_class, "running pods that stay to the end, as no row of the table asks for the same devices");
+    warn(counts.waiting_of_no_class,
+         "waiting pods that stay once they run, as no row of the table asks for the same devices");
     warn(counts.outlived,
          "running pods that stay to the end, as they have run longer than every row that asks for the same");
     warn(counts.held_back, "waiting pods that are left out, as a gate or a queue holds them back");

@@ -118,6 +118,10 @@ private:
             }
             queue_of_.push_back(static_cast<std::uint32_t>(known - input_.queues.begin()));
         }
+        if (workload_->start && !input_.queues.empty()) { // nobody says in which queue pods of the cluster are
+            queue_of_start_ = static_cast<std::uint32_t>(input_.queues.size());
+            input_.queues.push_back({.name = std::string{start_class}, .guaranteed = {}, .limit = {}});
+        }
         return {};
     }
 
@@ -256,7 +260,9 @@ private:
         std::vector<std::uint32_t> job_of_gang(workload_->arrivals.gangs.size(), nowhere);
         const std::size_t jobs_of_start = priorities_of_start_.size();
         for (std::size_t pod = 0; pod < jobs_of_start; ++pod) {
-            input_.jobs.push_back({.priority = priorities_of_start_[pod], .estimate = input_.pods[pod].duration});
+            input_.jobs.push_back({.queue = queue_of_start_,
+                                   .priority = priorities_of_start_[pod],
+                                   .estimate = input_.pods[pod].duration});
         }
         std::vector<std::size_t> first_row_of(jobs_of_start); // by job
         std::vector<std::uint32_t> job_of;                    // by row
@@ -337,7 +343,8 @@ private:
     std::vector<std::uint32_t> first_pod_;                ///< by row
     std::vector<std::vector<std::uint32_t>> requests_of_; ///< by class
     std::vector<vgpualloc::kubernetes::pod> pod_objects_; ///< by request
-    std::vector<std::int32_t> priorities_of_start_{};     ///< by pod, of those that are there when the run begins
+    std::uint32_t queue_of_start_ = 0;
+    std::vector<std::int32_t> priorities_of_start_{}; ///< by pod, of those that are there when the run begins
 };
 
 } // namespace

@@ -44,10 +44,11 @@ struct cluster_pod {
 struct start_counts {
     std::int64_t running = 0;
     std::int64_t waiting = 0;
-    std::int64_t of_no_class = 0; ///< running, and no row of the table is of a class that asks for the same
-    std::int64_t outlived = 0;    ///< running, and longer than any row of their class lasts
-    std::int64_t held_back = 0;   ///< waiting behind a gate or a queue, and left out
-    std::int64_t unreadable = 0;  ///< waiting, and left out
+    std::int64_t of_no_class = 0;         ///< running, and no row of the table is of a class that asks for the same
+    std::int64_t waiting_of_no_class = 0; ///< likewise, of those that wait
+    std::int64_t outlived = 0;            ///< running, and longer than any row of their class lasts
+    std::int64_t held_back = 0;           ///< waiting behind a gate or a queue, and left out
+    std::int64_t unreadable = 0;          ///< waiting, and left out
 };
 
 struct cluster_start {

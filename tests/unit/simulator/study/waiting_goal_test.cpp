@@ -22,8 +22,8 @@ TEST(waiting_goal, is_read) {
 
 TEST(waiting_goal, refuses_other_texts) {
     for (const char* const text :
-         {"", "p95 wait", "p95 wait <= 30", "p95 wait < 30m", "p0 wait <= 1m", "p100 wait <= 1m", "p9x wait <= 1m",
-          "p95 slowdown <= 1m", "p95 wait <= -1m", "p95 wait <= 1m now"}) {
+         {"", "p95 wait", "p95 wait <= 30", "p95 wait < 30m", "p0 wait <= 1m", "p095 wait <= 1m", "p95 wait <= -0s",
+          "p100 wait <= 1m", "p9x wait <= 1m", "p95 slowdown <= 1m", "p95 wait <= -1m", "p95 wait <= 1m now"}) {
         const auto goal = read_goal(text);
         ASSERT_FALSE(goal) << text;
         EXPECT_EQ(goal.error().where, "--goal");
