@@ -317,7 +317,8 @@ func TestAnswersReplaceEachOtherOnATerminal(t *testing.T) {
 	var screen kept
 	repeated := watcher{out: &screen, complaints: &screen, isTerminal: true}
 	for _, answer := range []outcome{
-		{0, "warning\n", "first\n"}, {0, "warning\n", "second\n"}, {1, "away\n", ""}, {1, "away\n", ""}, {0, "", "second\n"}, {0, "", "second\n"},
+		{complaints: "warning\n", text: "first\n"}, {complaints: "warning\n", text: "second\n"}, {code: 1, complaints: "away\n"},
+		{code: 1, complaints: "away\n"}, {text: "second\n"}, {text: "second\n"},
 	} {
 		if err := repeated.print(answer); err != nil {
 			t.Fatal(err)
