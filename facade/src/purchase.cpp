@@ -122,7 +122,8 @@ expected<purchase_answer> find_purchase(const purchase_question& question, const
                               .at("--buy"));
     }
     if (std::ranges::find(question.kinds, "") != question.kinds.end()) {
-        return unexpected(bad_value(error_code::missing, "", "", "no empty kind between commas").at("--buy"));
+        return unexpected(
+            bad_value(error_code::malformed, "", "", "kinds with a name, one ',' between two").at("--buy"));
     }
     auto goal = vgpusim::read_goal(question.goal);
     if (!goal) return unexpected(std::move(goal).error());

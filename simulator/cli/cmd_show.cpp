@@ -1,7 +1,9 @@
 // vgpusim show: what of a cluster is used, free and out of service, who uses it and who waits.
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -52,6 +54,14 @@ void write_page(const show_options& chosen) {
     const std::string path = chosen.format.substr(html_format.size());
     if (chosen.json) {
         end_with(bad_value(error_code::unsupported, "", chosen.format, "either a page or --json").at("-o"));
+    }
+    std::error_code unknown;
+    const auto type = std::filesystem::status(path, unknown).type();
+    using std::filesystem::file_type;
+    const bool is_folder = type == file_type::directory; // of which place_of() says more
+    if (!is_folder && type != file_type::not_found && type != file_type::none && type != file_type::regular) {
+        end_with(bad_value(error_code::unsupported, "", chosen.format, "html=FILE where there is nothing or a file")
+                     .at("-o"));
     }
     const output_place place = or_end(place_of(path, "-o"));
     keep_inputs(place.folder, {place.name}, chosen.inputs());

@@ -189,6 +189,9 @@ class HtmlPage(CliTest):
         self.assertIn("expected a file, not a folder", self.refusal(cluster, "-o", "html=folder/"))
         self.assertIn("folder", self.refusal(cluster, "-o", "html=folder"))
         self.assertIn("cluster.json", self.refusal(cluster, "-o", f"html={cluster}"))
+        os.mkfifo(self.root / "pipe")
+        for device in ("/dev/null", "/dev/stdout", "pipe"):
+            self.assertIn("expected html=FILE where there is nothing or a file", self.refusal(cluster, "-o", f"html={device}"))
         os.link(cluster, self.root / "other-name.json")
         self.assertIn("other-name.json", self.refusal(cluster, "-o", "html=other-name.json"))
         self.assertIn("-o: got 'html=page.html', expected either a page or --json", self.refusal(cluster, "--json", "-o", "html=page.html"))

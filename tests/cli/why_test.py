@@ -202,6 +202,29 @@ class Why(CliTest):
         self.assertEqual(self.why(ATLAS, "--pod", "research/nb-0"), "research/nb-0 runs on a100-2.\n")
         self.assertEqual(self.document(ATLAS, "--pod", "research/nb-0")["verdict"], None)
 
+    def test_amounts_that_no_node_has_are_errors_and_break_nothing(self):
+        """A number of GPUs or of pods for which there would be no memory."""
+        atlas = SOURCE / "scenarios/clusters/atlas.json"
+
+        def template(kind, spec):
+            return json.dumps({"apiVersion": "batch/v1" if kind == "Job" else "v1", "kind": kind, "metadata": {"name": "g"}, "spec": spec})
+
+        def gpus(count):
+            return {"containers": [{"name": "m", "resources": {"limits": {"nvidia.com/gpu": str(count)}}}]}
+
+        many = template("Pod", gpus(2147483647))
+        for file, words in ((many, "got '2147483647', expected at most 1024 devices"),
+                            (template("Job", {"parallelism": 0, "template": {"spec": gpus(1)}}), "pods: got '0', expected an object that makes 1 to 100000 pods"),
+                            (template("Job", {"parallelism": 10**9, "template": {"spec": gpus(1)}}), "pods: got '1000000000', expected")):
+            done = self.vgpusim("why", atlas, "--pod", self.write("g.json", file))
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn(words, done.stderr)
+        objects = json.loads(atlas.read_text())
+        objects["items"].append(json.loads(many))
+        for command in ("show", "why"):
+            done = self.vgpusim(command, self.write("cluster.json", json.dumps(objects)))
+            self.assertEqual(done.returncode, 0, done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

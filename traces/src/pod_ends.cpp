@@ -8,7 +8,7 @@
 namespace vgputraces {
 
 expected<std::vector<pod_end>> read_pod_ends(const vgpuformats::list_content& content, const std::string& name) {
-    enum : std::size_t { pod_at, end_at }; // positions of the columns
+    enum : std::size_t { ending_pod_at, end_time_at }; // positions of the columns
     auto from = table_reader::open(
         name, content,
         {{.name = "pod", .required = true}, {.name = "end", .required = false, .kind = cell_kind::number}});
@@ -19,15 +19,15 @@ expected<std::vector<pod_end>> read_pod_ends(const vgpuformats::list_content& co
         const auto has_row = from->next();
         if (!has_row) return unexpected(has_row.error());
         if (!*has_row) return ends;
-        const auto pod = from->word(pod_at);
+        const auto pod = from->word(ending_pod_at);
         if (!pod) return unexpected(pod.error());
-        const auto end = from->seconds(end_at);
+        const auto end = from->seconds(end_time_at);
         if (!end) return unexpected(end.error());
         const auto line = static_cast<std::uint32_t>(from->line());
         const auto [entry, is_new] = lines.try_emplace(std::string{*pod}, line);
         if (!is_new) {
             return unexpected(
-                from->problem(pod_at, error_code::duplicate,
+                from->problem(ending_pod_at, error_code::duplicate,
                               "a pod that occurs once; line " + std::to_string(entry->second) + " has it too"));
         }
         ends.push_back({.pod = std::string{*pod}, .line = line, .end = *end});

@@ -140,8 +140,8 @@ public:
         std::string sentence = "JSON: " + std::string{what};
         if (tree_.depth() > 0 && what.find("unexpected end of input") != std::string_view::npos) {
             const bool is_list = tree_.has_open() && tree_.innermost().is_list();
-            sentence =
-                std::string{"the text ends inside a "} + (is_list ? "list" : "map") + "; was the download cut off?";
+            sentence = std::string{"JSON: the text ends inside a "} + (is_list ? "list" : "map") +
+                       "; was the download cut off?";
         }
         // It quotes the text, which may hold anything.
         std::ranges::replace_if(sentence, [](char c) { return c < ' ' || c > '~'; }, '?');

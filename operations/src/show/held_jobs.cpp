@@ -60,7 +60,7 @@ void add_jobs_of_quotas(const kube::snapshot& state, const std::vector<kube::man
     }
     for (const kube::manifest* const job : jobs) {
         const std::string ns = kube::namespace_of(*job);
-        if (have_pods.contains({ns, job->name})) continue;
+        if (!have_pods.emplace(ns, job->name).second) continue; // or it is in the objects twice
         const auto pod = kube::read_snapshot_pod(*job, state);
         if (!pod || !asks_for_devices(*pod)) continue;
         const auto devices = resources_of(state, pod->object);

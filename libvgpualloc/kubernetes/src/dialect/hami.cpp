@@ -12,6 +12,7 @@
 #include "text.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/dialect/config.hpp"
+#include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::dialects::hami {
 
@@ -177,6 +178,11 @@ expected<pod_request> hami_dialect::read_pod(const kubernetes::pod& pod) const {
     const device_request* at_init = nullptr;
     for (std::size_t i = 0; i < containers->own.size(); ++i) {
         if (!containers->own[i]) continue;
+        if (options_.counts_units && containers->own[i]->count > devices_per_node_max) { // an entry for every unit
+            return unexpected(
+                bad_value(error_code::out_of_range, options_.count_name, std::to_string(containers->own[i]->count),
+                          "at most " + std::to_string(devices_per_node_max) + " devices; no node has more"));
+        }
         if (containers->at_init[i])
             at_init = &*containers->own[i];
         else
