@@ -50,7 +50,7 @@ expected<void> check_start_keys(const run_config& config) {
         return unexpected(bad_value(error_code::unsupported, key, value, std::move(expectation)));
     };
     if (config.start.empty()) {
-        if (config.start_ends == ends_drawn) return {};
+        if (config.start_ends.empty()) return {};
         return refuse("start_ends", config.start_ends, "a cluster to begin with beside it (start)");
     }
     if (!config.nodes.empty()) return refuse("nodes", config.nodes, "none beside start, which has the nodes");
@@ -301,7 +301,7 @@ expected<void> build(const kube::snapshot& state, std::span<const kube::manifest
 expected<pod_ends> load_pod_ends(const run_config& config, input_reader& from) {
     pod_ends ends{.seed = static_cast<std::uint64_t>(config.seed)};
     if (config.start_ends == ends_stay) ends.from = pod_ends::source::stay;
-    if (!find_setting("start_ends")->is_path(config.start_ends)) return ends;
+    if (config.start_ends.empty() || !find_setting("start_ends")->is_path(config.start_ends)) return ends;
     auto known = from.read_list(config.start_ends, vgputraces::read_pod_ends);
     if (!known) return unexpected(std::move(known).error());
     ends.from = pod_ends::source::table;

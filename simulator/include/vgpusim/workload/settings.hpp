@@ -48,11 +48,10 @@ struct run_config {
     std::string scheduler_config; ///< format kubernetes: Volcano's volcano-scheduler.conf; empty: none
     std::string catalog;          ///< format kubernetes: catalog file; empty: what is built in
     std::string start;            ///< format kubernetes: the cluster that a run begins with; empty: `nodes`, empty
-    /// "drawn", "stay" or a table: when pods end that run in `start`
-    std::string start_ends{ends_drawn};
-    std::string events;     ///< what happens to nodes and devices; empty: nothing
-    std::string failures;   ///< model that draws failures; empty: none
-    std::string autoscaler; ///< nodes that are added for pods that wait; empty: none
+    std::string start_ends;       ///< "drawn", "stay" or a table: when pods end that run in `start`; empty: drawn
+    std::string events;           ///< what happens to nodes and devices; empty: nothing
+    std::string failures;         ///< model that draws failures; empty: none
+    std::string autoscaler;       ///< nodes that are added for pods that wait; empty: none
     std::string policy = vgpualloc::default_policy;
     std::string device_policy; ///< empty: the policy itself
     std::string mode = "hami_core";
