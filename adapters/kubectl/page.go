@@ -58,12 +58,12 @@ func writePage(path string, page []byte) error {
 	if err != nil {
 		return err
 	}
-	var kept error
+	var chmodErr error
 	if there, err := os.Stat(path); err == nil {
-		kept = file.Chmod(there.Mode().Perm())
+		chmodErr = file.Chmod(there.Mode().Perm())
 	}
 	_, err = file.Write(page)
-	err = errors.Join(err, kept, file.Close())
+	err = errors.Join(err, chmodErr, file.Close())
 	if err == nil {
 		err = os.Rename(file.Name(), path)
 	}

@@ -6,8 +6,7 @@
 
 #include "no_pods.hpp"
 #include "scheduler_input.hpp"
-#include "vgpualloc/kube/limit_ranges.hpp"
-#include "vgpualloc/kube/priority_classes.hpp"
+#include "vgpualloc/kube/pod_admission.hpp"
 #include "vgpualloc/kube/quotas.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgpuformats/some_names.hpp"
@@ -74,16 +73,13 @@ expected<pods_asked_for> pods_of_file(const std::string& path, const std::vector
     auto objects = load_objects({path}, from);
     if (!objects) return unexpected(objects.error());
     state.expect_pods(*objects);
-    const kube::priority_classes classes{cluster, *objects};
-    kube::limit_ranges limits{cluster};
+    kube::pod_admission admission{cluster, *objects};
     kube::quota_book quotas{cluster, *objects};
     pods_asked_for result;
     for (kube::manifest& object : *objects) {
         if (!object.pod && !object.problems.empty()) result.errors.push_back(object.problems.front());
         if (!object.pod) continue;
-        auto refusal = classes.admit(object);
-        if (!refusal) refusal = limits.admit(object);
-        if (refusal) {
+        if (auto refusal = admission.admit(object)) {
             result.errors.push_back(*std::move(refusal));
             continue;
         }
@@ -99,14 +95,14 @@ expected<pods_asked_for> pods_of_file(const std::string& path, const std::vector
                                .min_available = object.min_available});
         explaining::pods_wanted& wanted = result.pods.back();
         const std::int64_t count = wanted.one_per_node ? kube::daemon_pods(state, wanted.pod) : wanted.count;
-        const kube::quota_admission admission = quotas.admit(object, count);
-        if (!admission.short_of) continue;
-        wanted.admitted = admission.pods;
-        wanted.held = count - admission.pods;
-        wanted.short_of = admission.short_of;
+        const kube::quota_admission admitted = quotas.admit(object, count);
+        if (!admitted.short_of) continue;
+        wanted.admitted = admitted.pods;
+        wanted.held = count - admitted.pods;
+        wanted.short_of = admitted.short_of;
     }
     result.not_looked_at = quotas.not_looked_at();
-    for (std::string& rule : limits.not_looked_at()) result.not_looked_at.push_back(std::move(rule));
+    for (std::string& rule : admission.not_looked_at()) result.not_looked_at.push_back(std::move(rule));
     if (!result.pods.empty() || !result.errors.empty()) return result;
     return unexpected(no_pods(*objects, path));
 }

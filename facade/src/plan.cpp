@@ -6,8 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "vgpualloc/kube/limit_ranges.hpp"
-#include "vgpualloc/kube/priority_classes.hpp"
+#include "vgpualloc/kube/pod_admission.hpp"
 #include "vgpualloc/kube/quotas.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpusim/study/solver.hpp"
@@ -92,13 +91,11 @@ expected<kube::snapshot_pod> pod_of_file(const std::string& path, const std::vec
         return unexpected(bad(error_code::malformed, "--add-pod", path,
                               "one object that is or makes a pod; the file has " + std::to_string(with_pods.size())));
     }
-    const kube::priority_classes classes{cluster, *objects};
-    if (auto refusal = classes.admit(*with_pods.front())) return unexpected(*std::move(refusal));
-    kube::limit_ranges limits{cluster};
-    if (auto refusal = limits.admit(*with_pods.front())) return unexpected(*std::move(refusal));
+    kube::pod_admission admission{cluster, *objects};
+    if (auto refusal = admission.admit(*with_pods.front())) return unexpected(*std::move(refusal));
     kube::quota_book quotas{cluster, *objects};
-    const kube::quota_admission admission = quotas.admit(*with_pods.front(), 1);
-    if (admission.short_of) return unexpected(error_of(*admission.short_of, *with_pods.front()));
+    const kube::quota_admission admitted = quotas.admit(*with_pods.front(), 1);
+    if (admitted.short_of) return unexpected(error_of(*admitted.short_of, *with_pods.front()));
     return kube::read_snapshot_pod(*with_pods.front(), state);
 }
 

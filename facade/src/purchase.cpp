@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "cluster_objects.hpp"
@@ -52,41 +53,43 @@ public:
             starts_.push_back(*std::move(start));
         }
         for (const auto& kind : kinds) added_.push_back(add_nodes(*state_, kind, question_->most));
-        return note_never();
+        return {};
     }
 
-    /// The measure of a purchase under every seed.
+    /// The measure of a purchase under every seed. The first one has to have the most nodes of every kind: it says
+    /// which pods run even so on no node, and count for nothing.
     expected<std::vector<purchase_result>> results_of(std::span<const std::int64_t> nodes,
                                                       const vgpusim::waiting_goal& goal) {
-        std::vector<purchase_result> results(question_->seeds.count());
+        std::vector<std::vector<arrival_wait>> arrivals(question_->seeds.count());
         const auto run = [&](std::size_t seed) -> expected<void> {
-            const auto arrivals = replay(nodes, seed);
-            if (!arrivals) return unexpected(arrivals.error());
-            counted_waits counted = count_waits(*arrivals, never_);
-            results[seed] = {.seed = question_->seeds.at(seed),
-                             .measure = vgpusim::measure_of(goal, std::move(counted.waits), counted.endless)};
+            auto waits = replay(nodes, seed);
+            if (!waits) return unexpected(std::move(waits).error());
+            arrivals[seed] = *std::move(waits);
             return {};
         };
-        if (auto done = vgpusim::for_each_parallel(results.size(), question_->jobs, run); !done) {
+        if (auto done = vgpusim::for_each_parallel(arrivals.size(), question_->jobs, run); !done) {
             return unexpected(std::move(done).error());
+        }
+        if (!arrivals_) note_never(arrivals.front());
+        std::vector<purchase_result> results;
+        for (std::size_t seed = 0; seed < arrivals.size(); ++seed) {
+            counted_waits counted = count_waits(arrivals[seed], never_);
+            results.push_back({.seed = question_->seeds.at(seed),
+                               .measure = vgpusim::measure_of(goal, std::move(counted.waits), counted.endless)});
         }
         return results;
     }
 
     [[nodiscard]] const vgpusim::start_counts& start_counts() const { return starts_.front().counts; }
     [[nodiscard]] std::int64_t never() const { return std::ssize(never_); }
-    [[nodiscard]] std::int64_t counted() const { return arrivals_ - never(); }
+    [[nodiscard]] std::int64_t counted() const { return arrivals_.value_or(0) - never(); }
 
 private:
-    /// Finds the pods that do not run even with all nodes.
-    expected<void> note_never() {
-        const auto arrivals = replay(std::vector<std::int64_t>(added_.size(), question_->most), 0);
-        if (!arrivals) return unexpected(arrivals.error());
-        arrivals_ = std::ssize(*arrivals);
-        for (std::size_t i = 0; i < arrivals->size(); ++i) {
-            if ((*arrivals)[i].never) never_.push_back(i);
+    void note_never(const std::vector<arrival_wait>& arrivals) {
+        arrivals_ = std::ssize(arrivals);
+        for (std::size_t i = 0; i < arrivals.size(); ++i) {
+            if (arrivals[i].never) never_.push_back(i);
         }
-        return {};
     }
 
     /// Replays under the seed of that position, with the first nodes of every kind.
@@ -108,7 +111,7 @@ private:
     std::vector<vgpusim::cluster_start> starts_{};            ///< by seed
     std::vector<std::vector<vgpualloc::node_index>> added_{}; ///< by kind
     std::vector<std::size_t> never_{};                        ///< positions of arrivals, ascending
-    std::int64_t arrivals_ = 0;
+    std::optional<std::int64_t> arrivals_{};                  ///< none: nothing was replayed yet
 };
 
 } // namespace
@@ -162,8 +165,6 @@ expected<purchase_answer> find_purchase(const purchase_question& question, const
     if (auto ready = runs.prepare(*objects, cluster->kinds); !ready) return unexpected(std::move(ready).error());
     std::ranges::move(vgpusim::warnings_of(runs.start_counts(), question.cluster.front()),
                       std::back_inserter(answer.warnings));
-    answer.never = runs.never();
-    answer.arrivals = runs.counted();
     const auto holds = [&](std::span<const std::int64_t> nodes) -> expected<bool> {
         auto results = runs.results_of(nodes, answer.goal);
         if (!results) return unexpected(std::move(results).error());
@@ -176,6 +177,8 @@ expected<purchase_answer> find_purchase(const purchase_question& question, const
     auto search = vgpusim::find_cheapest(offered, holds, purchases_tried_max);
     if (!search) return unexpected(std::move(search).error());
     answer.search = *std::move(search);
+    answer.never = runs.never();
+    answer.arrivals = runs.counted();
     return answer;
 }
 

@@ -72,9 +72,8 @@ table pods_table(const finished_run& run) {
         gpus.add(text);
         placed[i] = row.placed ? 1 : 0;
         reasons.add(row.placed ? std::string{} : std::string{input.reason_name(row.reason)});
-        using time = std::optional<vgpualloc::ticks>;
-        arrival[i] = seconds_of(row.ran_before ? time{} : time{row.arrival});
-        start[i] = seconds_of(row.ran_before ? time{} : row.start);
+        arrival[i] = seconds_of(row.ran_before ? std::nullopt : std::optional{row.arrival});
+        start[i] = seconds_of(row.start);
         end[i] = seconds_of(row.end);
         attempts[i] = row.attempts;
     }

@@ -51,15 +51,15 @@ class FindNodes(CliTest):
             path = self.write("cluster.json", json.dumps(clusters.cluster(kind, full, *waiting)))
             done = self.vgpusim("whatif", path, "--find-nodes", "n", "--policy", "best_fit", "--json")
             self.assertEqual(done.returncode, 0, done.stderr)
-            found = json.loads(done.stdout)["find_nodes"]
+            answer = json.loads(done.stdout)["find_nodes"]
             optimum = best_number(pods)
-            word = "exact" if found["is_exact"] else "proved" if found["is_proved"] else "heuristic"
+            word = "exact" if answer["is_exact"] else "proved" if answer["is_proved"] else "heuristic"
             words[word] += 1
             if word == "heuristic":
-                self.assertGreaterEqual(found["nodes"], optimum, pods)
+                self.assertGreaterEqual(answer["nodes"], optimum, pods)
             else:
-                self.assertEqual(found["nodes"], optimum, f"case {case}: {pods} ({word})")
-            self.assertLessEqual(found["least"], optimum, pods)
+                self.assertEqual(answer["nodes"], optimum, f"case {case}: {pods} ({word})")
+            self.assertLessEqual(answer["least"], optimum, pods)
             if case % 20 == 0:
                 text = self.vgpusim("whatif", path, "--find-nodes", "n", "--policy", "best_fit").stdout
                 self.assertIn(f"({word}", text)

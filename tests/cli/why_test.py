@@ -95,8 +95,8 @@ class Why(CliTest):
         large = next(item for item in cluster["items"] if item["metadata"]["name"] == "llm-3")
         large["metadata"]["name"] = "llm-4"
         for named in (*WAITING, f"{DATA}/trainer.yaml", f"{DATA}/mig.yaml", self.write("large.json", json.dumps(large))):
-            told = self.document(ATLAS, "--pod", named)
-            for change in told["changes"]:
+            explained = self.document(ATLAS, "--pod", named)
+            for change in explained["changes"]:
                 self.assertIs(change["tried"], True)
                 self.assertNotEqual(change["command"] is None, change["then"] is None, change)
                 if change["command"] is None:
@@ -107,9 +107,9 @@ class Why(CliTest):
                 if "moves" in answer:
                     self.assertTrue(answer["found"] and answer["moves"], change)
                     continue
-                entry = next(e for e in answer["pods"] if f"{e['namespace']}/{e['name']}" == told["pod"])
-                self.assertEqual((entry["refused"], len(entry["placed"])), (0, told["pods"]), change)
-                self.assertEqual(entry["origin"], "added" if told["file"] else "waits")
+                entry = next(e for e in answer["pods"] if f"{e['namespace']}/{e['name']}" == explained["pod"])
+                self.assertEqual((entry["refused"], len(entry["placed"])), (0, explained["pods"]), change)
+                self.assertEqual(entry["origin"], "added" if explained["file"] else "waits")
         self.assertEqual(options, {"--pod", "--add-pod", "--uncordon", "--add-nodes", "--set-mode"})
 
     def test_a_layout_says_how_many_pods_restart(self):
@@ -120,11 +120,11 @@ class Why(CliTest):
         self.assertEqual((counts["restarts"], counts["stops"]), (7, 0))
 
     def test_what_frees_a_quota_lets_the_owner_make_its_pods_when_it_is_done(self):
-        told = self.document(ATLAS, "--pod", "research/sweep")
-        self.assertEqual((told["kind"], told["verdict"]), ("Job", "quota"))
-        self.assertEqual([(pod["pod"], pod["amount"], pod["state"]) for pod in told["counted"]],
+        explained = self.document(ATLAS, "--pod", "research/sweep")
+        self.assertEqual((explained["kind"], explained["verdict"]), ("Job", "quota"))
+        self.assertEqual([(pod["pod"], pod["amount"], pod["state"]) for pod in explained["counted"]],
                          [("research/nb-0", "1", "runs"), ("research/embed-0", "1", "waits: never")])
-        for change in told["changes"]:
+        for change in explained["changes"]:
             cluster = json.loads((SOURCE / ATLAS).read_text(encoding="utf-8"))
             quota = next(item for item in cluster["items"] if item["kind"] == "ResourceQuota")
             if change["what"].startswith("quota "):
@@ -139,7 +139,7 @@ class Why(CliTest):
             self.assertEqual(self.document(changed)["makes_no_pods"], [], change)
             job = next(item for item in cluster["items"] if item["kind"] == "Job")
             self.assertEqual(self.document(changed, "--pod", self.write("job.json", json.dumps(job)))["verdict"], "fits now")
-        self.assertEqual({change["what"] for change in told["changes"]},
+        self.assertEqual({change["what"] for change in explained["changes"]},
                          {"quota gpu is 3", "research/embed-0 is deleted", "research/nb-0 is deleted"})
 
     def test_a_file_may_be_held_by_a_quota_and_by_a_gate(self):
@@ -149,25 +149,25 @@ class Why(CliTest):
         cluster = json.loads((SOURCE / ATLAS).read_text(encoding="utf-8"))
         gated = next(item for item in cluster["items"] if item["metadata"]["name"] == "eval-7")
         gated["metadata"]["name"] = "eval-8"
-        told = self.document(ATLAS, "--pod", self.write("gated.json", json.dumps(gated)))
-        self.assertEqual((told["pod"], told["verdict"]), ("train/eval-8", "gate"))
+        explained = self.document(ATLAS, "--pod", self.write("gated.json", json.dumps(gated)))
+        self.assertEqual((explained["pod"], explained["verdict"]), ("train/eval-8", "gate"))
 
     def test_a_file_is_answered_as_whatif_places_it(self):
         for name, pods in (("trainer", 2), ("mig", 1)):
             path = f"{DATA}/{name}.yaml"
-            told = self.document(ATLAS, "--pod", path)
+            explained = self.document(ATLAS, "--pod", path)
             waiting = json.loads((SOURCE / ATLAS).read_text(encoding="utf-8"))
             waiting["items"] = [item for item in waiting["items"] if item["kind"] != "Pod" or item["spec"].get("nodeName")]
             cluster = self.write("nobody-waits.json", json.dumps(waiting))
             done = self.vgpusim("whatif", cluster, "--add-pods", path, "--policy", "best_fit", "--json", cwd=SOURCE)
             entry = next(e for e in json.loads(done.stdout)["pods"] if e["origin"] == "added")
-            self.assertEqual((told["pods"], told["pods_fit_now"]), (pods, len(entry["placed"])), name)
+            self.assertEqual((explained["pods"], explained["pods_fit_now"]), (pods, len(entry["placed"])), name)
 
     def test_owners_of_pods_are_answered_with_all_of_them(self):
-        told = self.document(ATLAS, "--pod", "serve/ranker")
-        self.assertEqual((told["owner"], told["kind"]), ("serve/ranker", "ReplicaSet"))
-        self.assertEqual(told["running"]["pods"], [f"serve/ranker-{number}" for number in range(4)])
-        self.assertEqual([(group["verdict"], group["pods"]) for group in told["groups"]], [("all used", ["serve/ranker-4"])])
+        explained = self.document(ATLAS, "--pod", "serve/ranker")
+        self.assertEqual((explained["owner"], explained["kind"]), ("serve/ranker", "ReplicaSet"))
+        self.assertEqual(explained["running"]["pods"], [f"serve/ranker-{number}" for number in range(4)])
+        self.assertEqual([(group["verdict"], group["pods"]) for group in explained["groups"]], [("all used", ["serve/ranker-4"])])
         self.assertEqual(self.why(ATLAS, "--pod", "asr").splitlines()[0], "serve/asr (ReplicaSet): 2 pods run, none waits.")
         done = self.vgpusim("why", ATLAS, "--pod", "nb", cwd=SOURCE)
         self.assertEqual((done.returncode, done.stdout), (2, ""))

@@ -42,8 +42,8 @@ class Words(CliTest):
         return done.stdout
 
     def assert_own(self, text, where):
-        found = [line for line in own_words(text).splitlines() if FORMER.search(line)]
-        self.assertEqual(found, [], where)
+        former = [line for line in own_words(text).splitlines() if FORMER.search(line)]
+        self.assertEqual(former, [], where)
 
     def check(self, *arguments):
         self.assert_own(self.printed(*arguments), arguments)

@@ -11,9 +11,7 @@ export: which pods are made and why not, with which priority and which requests,
 status of quotas and budgets, which it then has to compute. Where a cluster's two files are kept, cluster-NN.json and
 decisions-NN.json, --replay compares them again without a server.
 """
-import argparse
 import json
-import sys
 import tempfile
 import time
 import urllib.error
@@ -23,7 +21,7 @@ from pathlib import Path
 import policies_answers
 import policies_objects
 from policies_objects import CONTROLLERS
-from rules import Plane, picked, write_pair
+from rules import Plane, parser_of, picked, run, write_pair
 
 KINDS = {"nodes": "/api/v1/nodes", "pods": "/api/v1/pods", "resourcequotas": "/api/v1/resourcequotas", "limitranges": "/api/v1/limitranges",
          "deployments": "/apis/apps/v1/deployments", "replicasets": "/apis/apps/v1/replicasets", "statefulsets": "/apis/apps/v1/statefulsets",
@@ -64,8 +62,8 @@ def fill(plane, cluster):
         return thing
 
     for thing in cluster.controllers:
-        made = plane.make(CONTROLLERS[thing["kind"]].format(thing["metadata"]["namespace"]), with_owner(thing))
-        uids[thing["metadata"]["namespace"], thing["kind"], thing["metadata"]["name"]] = made["metadata"]["uid"]
+        created = plane.make(CONTROLLERS[thing["kind"]].format(thing["metadata"]["namespace"]), with_owner(thing))
+        uids[thing["metadata"]["namespace"], thing["kind"], thing["metadata"]["name"]] = created["metadata"]["uid"]
     for pod in cluster.pods:
         namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
         pods = f"/api/v1/namespaces/{namespace}/pods"
@@ -247,22 +245,13 @@ def record(arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("etcd", "kube-apiserver", "controllers", "out", "replay"):
-        parser.add_argument(f"--{name}", type=Path)
-    parser.add_argument("--vgpusim", type=Path, required=True)
+    parser = parser_of(__doc__, "etcd", "kube-apiserver", "controllers")
     parser.add_argument("-clusters", type=int, default=6)
     parser.add_argument("-namespaces", type=int, default=6, help="namespaces with quotas, and as many with budgets, in a cluster")
     parser.add_argument("-pods", type=int, default=9, help="pods that are made in a namespace, beside those of a Job")
-    parser.add_argument("-seed", type=int, default=1)
     parser.add_argument("-record", type=Path, help="a folder for copies of the files, as tests/data/kube_apiserver_policies has them")
     arguments = parser.parse_args()
-    if not arguments.replay and not all((arguments.etcd, arguments.kube_apiserver, arguments.controllers, arguments.out)):
-        parser.error("--etcd, --kube-apiserver, --controllers and --out, or --replay")
-    folder = arguments.replay or record(arguments)
-    if not compare(arguments.vgpusim, folder):
-        print(f"FAILED: clusters and decisions are in {folder}")
-        sys.exit(1)
+    run(parser, arguments, record, compare, "clusters and decisions")
 
 
 if __name__ == "__main__":

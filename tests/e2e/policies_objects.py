@@ -4,8 +4,9 @@ One seed makes one cluster. What is drawn is what the API server takes, but for 
 it refuses those, and the cluster goes without them.
 """
 
-import random
 from dataclasses import dataclass, field
+
+from draws import Draws
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-1g.10gb"
 CPUS, MEMORY = ("100m", "250m", "500m", "1", "1500m", "2", "4"), ("128Mi", "512Mi", "1Gi", "1536Mi", "2Gi", "8Gi")
@@ -39,20 +40,11 @@ def amount(quantity):
     return round(float(quantity) * 1000)
 
 
-class Generator:
+class Generator(Draws):
     def __init__(self, seed, prefix):
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.prefix = prefix  # of names, as namespaces of earlier clusters stay
         self.device = GPU
-
-    def chance(self, part):
-        return self.random.random() < part
-
-    def one(self, *values):
-        return self.random.choice(values)
-
-    def some(self, values, most):
-        return self.random.sample(values, self.random.randint(1, min(most, len(values))))
 
     def cluster(self, quota_namespaces, budget_namespaces, probes):
         cluster = Cluster()

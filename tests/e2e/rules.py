@@ -367,26 +367,39 @@ def record(arguments):
     return folder
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("etcd", "kube-apiserver", "kube-scheduler", "out", "replay"):
+def parser_of(description, *programs):
+    """The command line of a comparison with these programs, whose files may be compared again without them."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    for name in (*programs, "out", "replay"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--vgpusim", type=Path, required=True)
+    parser.add_argument("-seed", type=int, default=1)
+    parser.set_defaults(needed=[*programs, "out"])
+    return parser
+
+
+def run(parser, arguments, record, compare, files):
+    """Records, or takes what was recorded, and compares. `files` are what is kept of it."""
+    if not arguments.replay and not all(getattr(arguments, name.replace("-", "_")) for name in arguments.needed):
+        names = [f"--{name}" for name in arguments.needed]
+        parser.error(f"{', '.join(names[:-1])} and {names[-1]}, or --replay")
+    folder = arguments.replay or record(arguments)
+    if not compare(arguments.vgpusim, folder):
+        print(f"FAILED: {files} are in {folder}")
+        sys.exit(1)
+
+
+def main():
+    parser = parser_of(__doc__, "etcd", "kube-apiserver", "kube-scheduler")
     parser.add_argument("-pods", type=int, default=500, help="pods that wait, in all clusters together")
     parser.add_argument("-clusters", type=int, default=12)
-    parser.add_argument("-seed", type=int, default=1)
     parser.add_argument("-rules", default="host,affinity,spread", help="which rules are drawn, of host, affinity and spread")
     parser.add_argument("-record", type=Path, help="a folder for shortened copies of the files, as tests/data/kube_scheduler_rules has them")
     arguments = parser.parse_args()
     unknown = set(arguments.rules.split(",")) - rules_objects.KINDS.keys()
     if unknown:
         parser.error(f"-rules: {', '.join(sorted(unknown))}, expected some of {', '.join(rules_objects.KINDS)}")
-    if not arguments.replay and not all((arguments.etcd, arguments.kube_apiserver, arguments.kube_scheduler, arguments.out)):
-        parser.error("--etcd, --kube-apiserver, --kube-scheduler and --out, or --replay")
-    folder = arguments.replay or record(arguments)
-    if not compare(arguments.vgpusim, folder):
-        print(f"FAILED: the clusters, decisions and pods that differ are in {folder}")
-        sys.exit(1)
+    run(parser, arguments, record, compare, "the clusters, decisions and pods that differ")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
 One seed makes one cluster. What is drawn is what the API server takes, and kube-scheduler's own filters decide on.
 """
 
-import random
 from dataclasses import dataclass, field
+
+from draws import Draws
 
 HOSTNAME, ZONE, RACK = "kubernetes.io/hostname", "topology.kubernetes.io/zone", "example.com/rack"
 TOPOLOGIES = [HOSTNAME, ZONE, ZONE, RACK]  # a zone has several nodes and few lack one: most is to be learned there
@@ -31,19 +32,10 @@ class Cluster:
     probes: list = field(default_factory=list)
 
 
-class Generator:
+class Generator(Draws):
     def __init__(self, seed, rules):
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.rules = rules
-
-    def chance(self, part):
-        return self.random.random() < part
-
-    def one(self, *values):
-        return self.random.choice(values)
-
-    def some(self, values, most):
-        return self.random.sample(values, self.random.randint(1, min(most, len(values))))
 
     def cluster(self, probes):
         cluster = Cluster({name: self.namespace_labels() for name in NAMESPACES})

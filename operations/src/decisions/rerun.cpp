@@ -14,7 +14,7 @@ using vgpualloc::live_pod_state;
 namespace {
 
 std::string uid_of(const kube::manifest& object) {
-    return object.pod->uid.empty() ? kube::namespace_of(object) + "/" + object.name : object.pod->uid;
+    return object.pod->uid.empty() ? kube::full_name_of(object) : object.pod->uid;
 }
 
 bool has_something(live_pod_state state) {

@@ -173,11 +173,8 @@ headroom::placed_pods headroom::placed_one_by_one(const vgpualloc::pod_request& 
     vgpualloc::trial scope{*state_->book};
     placed_pods result;
     while (!end.poll()) {
-        const auto where = decider_.decide(*interned);
-        if (!where) break;
         const pod_id id{state_->bound.size() + static_cast<std::size_t>(result.pods)};
-        const auto reserved = state_->book->reserve(vgpualloc::booking_for(id, request, *where));
-        VGA_ASSERT(reserved.has_value(), "the ledger accepts what the allocator decides");
+        if (!decider_.place(*state_->book, id, *interned)) break;
         ++result.pods;
     }
     result.milli = idle_before - vgpualloc::idle_splitter{*state_->book}.idle();

@@ -49,7 +49,7 @@ first_verdicts add_waiting(const kube::snapshot& state, const std::vector<kube::
     for (const kube::snapshot_pod& pod : state.pending) since.emplace(pod.full_name(), std::string{});
     for (const kube::manifest& object : objects) {
         if (object.kind != "Pod" || !object.node_name.empty()) continue;
-        const auto entry = since.find(kube::namespace_of(object) + "/" + object.name);
+        const auto entry = since.find(kube::full_name_of(object));
         if (entry != since.end() && entry->second.empty()) entry->second = object.created;
     }
     first_verdicts result;

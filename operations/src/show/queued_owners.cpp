@@ -33,7 +33,7 @@ kueue_queues queues_among(const std::vector<kube::manifest>& objects) {
     kueue_queues result;
     for (const kube::manifest& object : objects) {
         if (!object.queueing) continue;
-        if (object.kind == "LocalQueue") result.local.emplace(kube::namespace_of(object) + "/" + object.name, &object);
+        if (object.kind == "LocalQueue") result.local.emplace(kube::full_name_of(object), &object);
         if (object.kind == "ClusterQueue") result.of_cluster.emplace(object.name, &object);
     }
     return result;

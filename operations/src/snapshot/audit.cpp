@@ -206,7 +206,7 @@ private:
         std::set<std::string> written;
         for (kube::manifest& object : rewritten) {
             if (object.kind != "Pod" || !object.pod) continue;
-            const auto entry = bound.find(kube::namespace_of(object) + "/" + object.name);
+            const auto entry = bound.find(kube::full_name_of(object));
             if (entry == bound.end()) continue;
             const auto& booked = booking_of(*entry->second);
             if (booked.where.shares.empty()) continue;

@@ -19,8 +19,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/explain/snapshot_learning.hpp"
-#include "vgpualloc/kube/limit_ranges.hpp"
-#include "vgpualloc/kube/priority_classes.hpp"
+#include "vgpualloc/kube/pod_admission.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpuops/whatif/catalog_kinds.hpp"
@@ -217,12 +216,13 @@ private:
                 const bool asks = words && words->nodes.size() > added.front().at();
                 std::string why =
                     asks ? explaining::words_of(words->nodes[added.front().at()].refused) : words.error().message();
-                pod_without_help& told = answered.never_words[position];
+                pod_without_help& without_help = answered.never_words[position];
                 if (why.empty()) {
                     why = "its gang has fewer pods than have to run together";
-                    told = {.words = why};
-                } else if (told.words.empty()) {
-                    told.words = asks ? words_of_refusal(*state_, queue_.pods[i].pod, *words, added.front()) : why;
+                    without_help = {.words = why};
+                } else if (without_help.words.empty()) {
+                    without_help.words =
+                        asks ? words_of_refusal(*state_, queue_.pods[i].pod, *words, added.front()) : why;
                 }
                 answered.never.push_back(std::move(why));
             }
@@ -362,18 +362,6 @@ private:
     answer result_;
 };
 
-/// The templates, which are read with the cluster so that their devices are of kinds that its ledger knows.
-expected<named_kinds> take_templates(kube::snapshot& state, const question& asked) {
-    named_kinds kinds;
-    for (const kube::manifest& object : asked.templates) {
-        if (!object.node) continue;
-        const auto where = find_node(state, object.name, "--node-template");
-        if (!where) return unexpected(object.problems.empty() ? where.error() : object.problems.front());
-        kinds.emplace(object.name, take_template(state, *where));
-    }
-    return kinds;
-}
-
 expected<void> check_templates(const std::vector<kube::manifest>& objects, const question& asked) {
     std::vector<std::string> names;
     for (const kube::manifest& object : objects) {
@@ -435,13 +423,10 @@ expected<question> with_more_templates(const std::vector<kube::manifest>& object
 expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
                            question original) {
     if (auto checked = check_templates(objects, original); !checked) return unexpected(checked.error());
-    const kube::priority_classes classes{objects, original.wanted.added_pods};
-    kube::limit_ranges limits{objects};
+    kube::pod_admission admission{objects, original.wanted.added_pods};
     for (kube::manifest& object : original.wanted.added_pods) {
         if (!object.pod) continue;
-        auto refusal = classes.admit(object);
-        if (!refusal) refusal = limits.admit(object);
-        if (refusal) object.problems.push_back(*std::move(refusal));
+        if (auto refusal = admission.admit(object)) object.problems.push_back(*std::move(refusal));
     }
     std::vector<layout_change> layouts;
     const auto described = with_more_templates(objects, dialects, std::move(original), layouts);
@@ -456,7 +441,7 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     auto state = kube::make_snapshot(with_templates.empty() ? objects : with_templates, dialects, asked.stop);
     if (!state) return unexpected(state.error());
     state->expect_pods(asked.wanted.added_pods);
-    auto templates = take_templates(*state, asked);
+    auto templates = take_templates(*state, asked.templates, "--node-template");
     if (!templates) return unexpected(templates.error());
     auto chosen = make_scorers(*state, asked);
     if (asked.stop.raised()) return unexpected(stop_signal::stopped());
@@ -464,7 +449,7 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     auto answered = questioner{*state, objects, asked, layouts, *std::move(templates), *std::move(chosen)}.run();
     if (!answered) return answered;
     answered->layouts = std::move(layouts);
-    for (std::string& rule : limits.not_looked_at()) answered->not_considered.push_back(std::move(rule));
+    for (std::string& rule : admission.not_looked_at()) answered->not_considered.push_back(std::move(rule));
     return answered;
 }
 

@@ -130,8 +130,8 @@ void add_kind(const answer& answered, bool lists_all, std::string& text) {
     }
     pods_by_words set_apart;
     for (std::size_t i = 0; i < kind.never.size(); ++i) {
-        const pod_without_help& told = kind.never_words[i];
-        set_apart.add(told.fits_alone ? "never, on this kind" : "never, as it is", told.words,
+        const pod_without_help& without_help = kind.never_words[i];
+        set_apart.add(without_help.fits_alone ? "never, on this kind" : "never, as it is", without_help.words,
                       answered.pods[search.never[i]].asked.pod.full_name());
     }
     set_apart.add_lines(lists_all, text);

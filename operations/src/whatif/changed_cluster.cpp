@@ -56,12 +56,9 @@ expected<kube::snapshot> changed_cluster(const std::vector<kube::manifest>& obje
         std::ranges::copy(cut->objects, std::back_inserter(with_templates));
         state = kube::make_snapshot(with_templates, dialects, stop);
         if (!state) return state;
-        for (const kube::manifest& object : cut->objects) {
-            if (!object.node) continue;
-            const auto where = find_node(*state, object.name, "--set-mode");
-            if (!where) return unexpected(where.error());
-            kinds.emplace(object.name, take_template(*state, *where));
-        }
+        auto taken = take_templates(*state, cut->objects, "--set-mode");
+        if (!taken) return unexpected(std::move(taken).error());
+        kinds = *std::move(taken);
     }
     const auto evicted = apply(*state,
                                {.uncordoned = wanted.uncordoned,

@@ -94,6 +94,18 @@ node_kind take_template(kube::snapshot& state, node_index where) {
     return result;
 }
 
+expected<named_kinds> take_templates(kube::snapshot& state, const std::vector<kube::manifest>& templates,
+                                     const std::string& option) {
+    named_kinds kinds;
+    for (const kube::manifest& object : templates) {
+        if (!object.node) continue;
+        const auto where = find_node(state, object.name, option);
+        if (!where) return unexpected(object.problems.empty() ? where.error() : object.problems.front());
+        kinds.emplace(object.name, take_template(state, *where));
+    }
+    return kinds;
+}
+
 std::vector<node_index> add_nodes(kube::snapshot& state, const node_kind& kind, std::int64_t count) {
     std::vector<node_index> added;
     const auto is_taken = [&](const std::string& name) {
@@ -221,7 +233,7 @@ public:
         kube::keep_modes(*state_);
         std::map<std::string, const kube::manifest*> pods;
         for (const kube::manifest& object : *objects_) {
-            if (object.pod) pods.emplace(kube::namespace_of(object) + "/" + object.name, &object);
+            if (object.pod) pods.emplace(kube::full_name_of(object), &object);
         }
         for (std::size_t n = 0; n < state_->nodes().nodes.size(); ++n) {
             const vgpualloc::host_facts& host = state_->nodes().nodes[n].host;
@@ -418,7 +430,7 @@ private:
     [[nodiscard]] std::set<std::string> pods_of_nodes() const {
         std::set<std::string> names;
         for (const kube::manifest& object : *objects_) {
-            if (kube::belongs_to_its_node(object)) names.insert(kube::namespace_of(object) + "/" + object.name);
+            if (kube::belongs_to_its_node(object)) names.insert(kube::full_name_of(object));
         }
         return names;
     }

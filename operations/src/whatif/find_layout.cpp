@@ -142,9 +142,8 @@ private:
         }
         for (std::size_t p = 0; p < cluster.bound.size(); ++p) {
             const kube::bound_pod& bound = cluster.bound[p];
-            const bool has_devices = cluster.book->is_live(pod_id{p}) // drained and failed nodes are in no set
-                                         ? !cluster.book->booking_of(pod_id{p}).where.shares.empty()
-                                         : false;
+            const bool has_devices = cluster.book->is_live(pod_id{p}) && // drained and failed nodes are in no set
+                                     !cluster.book->booking_of(pod_id{p}).where.shares.empty();
             const instance_counts counts = instances_of(bound.pod.request);
             if (in_set.contains(bound.node) && has_devices && counts.empty()) ++result_.others;
             if (!in_set.contains(bound.node) && !takes_pods(cluster, bound.node)) continue;

@@ -8,11 +8,11 @@
 
 #include "placement_words.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
-#include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/plan/consolidation_bound.hpp"
+#include "vgpuops/show/headroom.hpp"
 
 namespace vgpuops::whatif {
 
@@ -101,9 +101,8 @@ std::int64_t least_units(const vgpualloc::ledger& book, const std::vector<plan::
 vgpualloc::pod_request with_nodes_left_out(const kube::snapshot& state, const vgpualloc::pod_request& request) {
     vgpualloc::pod_request result = request;
     if (request.peers.empty()) return result;
-    const auto policies = vgpualloc::make_policies("best_fit", "", {});
-    VGA_ASSERT(policies.has_value(), "best_fit is a policy");
-    vgpualloc::allocator decider{*state.book, policies->pair()};
+    const vgpualloc::owned_policies policies = show::best_fit();
+    vgpualloc::allocator decider{*state.book, policies.pair()};
     vgpualloc::label_requirement others{.key = "metadata.name", .op = vgpualloc::label_operator::not_in};
     for (std::size_t i = 0; i < state.nodes().nodes.size(); ++i) {
         const node_index where{i};
@@ -128,7 +127,7 @@ std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const s
     const kube::disruption_budgets budgets{objects};
     std::map<std::string, const kube::manifest*> by_name;
     for (const kube::manifest& object : objects) {
-        if (object.kind == "Pod") by_name.emplace(kube::namespace_of(object) + "/" + object.name, &object);
+        if (object.kind == "Pod") by_name.emplace(kube::full_name_of(object), &object);
     }
     std::vector<plan::movable_pod> result;
     for (std::size_t i = 0; i < state.bound.size(); ++i) {

@@ -127,10 +127,10 @@ private:
         for (const kube::manifest& object : objects) {
             if (object.kind == "PriorityClass") priorities_[object.name] = object.priority;
             if (object.kind == "PodGroup" && object.min_available > 0) {
-                minimum_[kube::namespace_of(object) + "/" + object.name] = object.min_available;
+                minimum_[kube::full_name_of(object)] = object.min_available;
             }
             if (&objects == objects_ && object.kind == "Pod") {
-                by_name_.emplace(kube::namespace_of(object) + "/" + object.name, &object);
+                by_name_.emplace(kube::full_name_of(object), &object);
             }
         }
         if (&objects != objects_) return;

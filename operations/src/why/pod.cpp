@@ -21,8 +21,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
-#include "vgpualloc/kube/limit_ranges.hpp"
-#include "vgpualloc/kube/priority_classes.hpp"
+#include "vgpualloc/kube/pod_admission.hpp"
 #include "vgpualloc/kube/quotas.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpuops/show/headroom.hpp"
@@ -74,7 +73,7 @@ expected<pod_place> find_pod(const kube::snapshot& state, const std::vector<kube
 
 void add_object(const std::vector<kube::manifest>& objects, pod_answer& to) {
     for (const kube::manifest& object : objects) {
-        if (object.kind != "Pod" || kube::namespace_of(object) + "/" + object.name != to.name) continue;
+        if (object.kind != "Pod" || kube::full_name_of(object) != to.name) continue;
         to.since = object.created;
         to.priority = object.priority;
         return;
@@ -156,7 +155,7 @@ expected<pod_answer> about_held_owner(kube::snapshot& state, const std::vector<k
     pod_answer result{.name = held.name, .kind = held.kind, .makes_no_pods = held};
     result.warnings = state.warnings;
     const auto is_maker = [&](const kube::manifest& object) {
-        return object.pod && object.kind == held.kind && kube::namespace_of(object) + "/" + object.name == held.name;
+        return object.pod && object.kind == held.kind && kube::full_name_of(object) == held.name;
     };
     const auto maker = std::ranges::find_if(objects, is_maker);
     if (maker == objects.end()) return result;
@@ -198,14 +197,9 @@ std::int64_t fill(kube::snapshot& state, const kube::snapshot_pod& pod, std::int
     stop_signal end = stop;
     std::int64_t placed = 0;
     for (; placed < pods && !end.poll(); ++placed) {
-        const auto where = decider.decide(*request);
-        if (!where) break;
-        const pod_id id{state.bound.size()};
-        const auto reserved = state.book->reserve(vgpualloc::booking_for(id, pod.request, *where));
-        VGA_ASSERT(reserved.has_value(), "the ledger accepts what the allocator decides");
-        const auto committed = state.book->commit(id);
-        VGA_ASSERT(committed.has_value(), "a reserved pod is committed");
-        state.bound.push_back({.pod = pod, .node = where->node});
+        const auto place = decider.place(*state.book, pod_id{state.bound.size()}, *request);
+        if (!place) break;
+        state.bound.push_back({.pod = pod, .node = place->node});
     }
     return placed;
 }
@@ -253,10 +247,8 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
                                     "an object that makes 1 to " + std::to_string(pods_of_file_max) + " pods")
                               .at(object.place));
     }
-    const kube::priority_classes classes{objects, added};
-    if (auto refusal = classes.admit(object)) return unexpected(*std::move(refusal));
-    kube::limit_ranges limits{objects};
-    if (auto refusal = limits.admit(object)) return unexpected(*std::move(refusal));
+    kube::pod_admission admission{objects, added};
+    if (auto refusal = admission.admit(object)) return unexpected(*std::move(refusal));
     auto pod = kube::read_snapshot_pod(object, *state);
     if (!pod) return unexpected(std::move(pod).error());
     if (!show::asks_for_devices(*pod)) return unexpected(asks_for_no_device(file));
@@ -266,17 +258,17 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
     result.priority = object.priority;
     result.pods = object.one_per_node ? 1 : object.replicas;
     kube::quota_book quotas{objects, added};
-    const kube::quota_admission admission = quotas.admit(object, result.pods);
+    const kube::quota_admission admitted = quotas.admit(object, result.pods);
     const bool is_gang = kube::starts_together(object);
     const std::int64_t minimum = is_gang && object.min_available > 0 ? object.min_available : result.pods;
     state->pending.assign(1, *pod); // no other pod that waits takes anything
     pod_to_start wanted{.pod = &*pod, .added = added, .file = file};
     if (auto done = add_verdict(*state, objects, *pod, result, stop); !done) return unexpected(done.error());
     if (result.verdict == show::verdict::fits_now) {
-        const std::int64_t room = fill(*state, *pod, admission.pods, stop);
-        const bool is_short = is_gang && room < std::min(minimum, admission.pods);
+        const std::int64_t room = fill(*state, *pod, admitted.pods, stop);
+        const bool is_short = is_gang && room < std::min(minimum, admitted.pods);
         result.fitting = is_short ? 0 : room;
-        if (is_short || room == admission.pods) {
+        if (is_short || room == admitted.pods) {
             forget_last(*state, static_cast<std::size_t>(room));
         } else {
             wanted.booked = static_cast<std::size_t>(room);
@@ -285,13 +277,13 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
             result.verdict = show::verdict::gang;
             result.because = fmt::format("{} of its {} pods {}, and {} start together or not at all", room, result.pods,
                                          room == 1 ? "fits" : "fit", minimum);
-        } else if (room < admission.pods) {
+        } else if (room < admitted.pods) {
             if (auto done = add_verdict(*state, objects, *pod, result, stop); !done) return unexpected(done.error());
         }
     }
-    wanted.pods = std::max<std::int64_t>(admission.pods - result.fitting, 1);
-    if (admission.short_of && result.fitting == admission.pods) {
-        const kube::quota_shortage& shortage = *admission.short_of;
+    wanted.pods = std::max<std::int64_t>(admitted.pods - result.fitting, 1);
+    if (admitted.short_of && result.fitting == admitted.pods) {
+        const kube::quota_shortage& shortage = *admitted.short_of;
         const show::held_job held{.name = result.name,
                                   .kind = result.kind,
                                   .quota = shortage.quota,
@@ -310,7 +302,7 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
     wanted.verdict = result.verdict;
     auto answered = finished(*state, objects, dialects, std::move(wanted), std::move(result), stop);
     if (!answered) return answered;
-    for (const auto& list : {quotas.not_looked_at(), limits.not_looked_at()}) {
+    for (const auto& list : {quotas.not_looked_at(), admission.not_looked_at()}) {
         for (const std::string& rule : list) answered->not_looked_at.push_back(rule);
     }
     return answered;

@@ -85,11 +85,8 @@ private:
         if (wanted_->pods == 1) return decider_.decide(*interned).has_value();
         trial scope{*state_->book};
         for (std::int64_t i = 0; i < wanted_->pods; ++i) {
-            const auto where = decider_.decide(*interned);
-            if (!where || stop_.poll()) return false;
             const pod_id id{state_->bound.size() + static_cast<std::size_t>(i)};
-            if (!state_->book->reserve(vgpualloc::booking_for(id, request, *where))) return false;
-            if (!state_->book->commit(id)) return false;
+            if (stop_.poll() || !decider_.place(*state_->book, id, *interned)) return false;
         }
         return true;
     }

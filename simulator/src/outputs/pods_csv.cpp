@@ -70,7 +70,7 @@ std::string pods_csv(const run_record& record, const simulation_input& input, st
         out += ',';
         if (!row.ran_before) append_time(out, row.arrival);
         out += ',';
-        if (row.start && !row.ran_before) append_time(out, *row.start);
+        if (row.start) append_time(out, *row.start);
         out += ',';
         if (row.end) append_time(out, *row.end);
         out += ',';

@@ -65,6 +65,7 @@ void outcome_rows::read(std::size_t number, outcome_row& row) const {
     if (all_ended) row.end = end;
     if (row.placed) row.reason = rejection_code::none;
     if (row.given_up) row.attempts = 1;
+    if (row.ran_before) row.start.reset(); // that was before the run
 }
 
 } // namespace vgpusim

@@ -87,7 +87,7 @@ public:
         : state_{&state}, durations_{&durations}, ends_{&ends} {
         for (const kube::manifest& object : objects) {
             if (object.kind != "Pod") continue;
-            pods_.emplace(kube::namespace_of(object) + "/" + object.name, &object);
+            pods_.emplace(kube::full_name_of(object), &object);
             if (const auto begin = begin_of(object)) now_ = std::max(now_, *begin);
         }
         for (const auto& entry : ends.known) known_.emplace(entry.pod, &entry);

@@ -9,6 +9,8 @@ bool has_ended(const manifest& pod) { return pod.phase == "Succeeded" || pod.pha
 
 std::string namespace_of(const manifest& object) { return object.ns.empty() ? "default" : object.ns; }
 
+std::string full_name_of(const manifest& object) { return namespace_of(object) + "/" + object.name; }
+
 std::string node_of(const manifest& pod, const dialect_set& dialects) {
     if (!pod.node_name.empty() || !pod.pod) return pod.node_name;
     return dialects.binding_node(*pod.pod);
@@ -49,7 +51,7 @@ cluster_objects sort_out(std::span<const manifest> objects, const dialect_set& d
         }
         if (object.kind == "ConfigMap") sorted.config_maps[object.name][namespace_of(object)] = &object.data;
         if (object.kind != "Pod" || !object.pod || has_ended(object)) continue;
-        if (!is_new(object, namespace_of(object) + "/" + object.name)) continue;
+        if (!is_new(object, full_name_of(object))) continue;
         sorted.pods.push_back(&object);
         if (const std::string node = node_of(object, dialects); !node.empty()) {
             sorted.pods_on_node[node].push_back(&*object.pod);

@@ -230,7 +230,7 @@ void cluster_view::refresh_users_of(const std::string& config_map) {
 // ---- pods
 
 bool cluster_view::upsert_pod(const manifest& object) {
-    const std::string full_name = namespace_of(object) + "/" + object.name;
+    const std::string full_name = full_name_of(object);
     if (has_ended(object)) return remove_pod(full_name);
     auto known = pods_.find(full_name);
     if (known != pods_.end() && known->second.object.says_the_same_as(object)) return false;

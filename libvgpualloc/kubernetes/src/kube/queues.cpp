@@ -40,7 +40,7 @@ class group_reader {
 public:
     explicit group_reader(std::span<const manifest> objects) {
         for (const manifest& object : objects) {
-            if (is_volcano_group(object)) groups_.emplace(namespace_of(object) + "/" + object.name, &object);
+            if (is_volcano_group(object)) groups_.emplace(full_name_of(object), &object);
             if (object.kind == "Queue" && object.queueing) queues_.emplace(object.name, &object);
         }
         for (const manifest& object : objects) {

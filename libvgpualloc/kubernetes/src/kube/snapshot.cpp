@@ -240,7 +240,7 @@ namespace {
 expected<void> check_waits(const manifest& object, const dialect_set& dialects) {
     if (!object.problems.empty()) return unexpected(object.problems.front());
     if (const std::string node = node_of(object, dialects); !node.empty()) {
-        return unexpected(bad_value(error_code::mismatch, "pod", namespace_of(object) + "/" + object.name,
+        return unexpected(bad_value(error_code::mismatch, "pod", full_name_of(object),
                                     "a pod that waits; this one is on node " + node + " already")
                               .at(object.place));
     }

@@ -11,7 +11,7 @@
 namespace vgpualloc::kube {
 
 std::string label_of(const manifest& pod) {
-    const std::string name = "pod " + namespace_of(pod) + "/" + pod.name;
+    const std::string name = "pod " + full_name_of(pod);
     return pod.place == name ? name : pod.place + ": " + name; // name_place() has been there
 }
 

@@ -132,7 +132,7 @@ live_cluster::applied live_cluster::apply(const kube::manifest& object) {
         forget_resumed();
         return {.result = told::changed};
     }
-    const std::string full_name = kube::namespace_of(object) + "/" + object.name;
+    const std::string full_name = kube::full_name_of(object);
     const std::string& uid = object.pod->uid.empty() ? full_name : object.pod->uid;
     if (const auto known = uids_.find(full_name); known != uids_.end() && known->second != uid) {
         const kube::manifest* const present = view_.find_pod(full_name);

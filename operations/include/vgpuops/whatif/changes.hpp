@@ -73,6 +73,11 @@ using named_kinds = std::map<std::string, node_kind>;
 [[nodiscard]] expected<std::vector<node_index>> nodes_named(const kube::snapshot& state, const std::string& set,
                                                             const std::string& option);
 
+/// Takes the nodes among the templates, which were read with the cluster, as kinds by their names. Errors: what of one
+/// cannot be read, or find_node()'s at `option`.
+[[nodiscard]] expected<named_kinds> take_templates(kube::snapshot& state, const std::vector<kube::manifest>& templates,
+                                                   const std::string& option);
+
 /// The object of a node that a snapshot of `objects` has.
 [[nodiscard]] const kube::manifest& object_of(const std::vector<kube::manifest>& objects, const std::string& node_name);
 

@@ -14,7 +14,7 @@ namespace vgpusim {
 struct outcome_row {
     std::vector<std::uint32_t> pods; ///< positions in simulation_input::pods; the first one has the name
     ticks arrival;                   ///< of the last pod
-    bool ran_before = false;         ///< it ran when the run began: nobody knows when it arrived
+    bool ran_before = false;         ///< it ran when the run began: nobody knows when it arrived and started
     bool placed = false;             ///< it has started, at least its minimum of pods
     bool given_up = false;           ///< it has not, and would not be tried again
     rejection_code reason = rejection_code::none;
@@ -24,9 +24,7 @@ struct outcome_row {
     std::uint32_t attempts = 0; ///< how often it was started; 1 if it was tried in vain and given up
 
     /// From its arrival to its first start.
-    [[nodiscard]] std::optional<ticks> wait() const {
-        return start && !ran_before ? std::optional{*start - arrival} : std::nullopt;
-    }
+    [[nodiscard]] std::optional<ticks> wait() const { return start ? std::optional{*start - arrival} : std::nullopt; }
     /// From its arrival to its end: the job completion time (JCT).
     [[nodiscard]] std::optional<ticks> completion() const {
         return end && !ran_before ? std::optional{*end - arrival} : std::nullopt;

@@ -55,5 +55,7 @@ struct cluster_objects {
 
 /// The object's namespace, "default" where it names none.
 [[nodiscard]] std::string namespace_of(const manifest& object);
+/// "<namespace>/<name>".
+[[nodiscard]] std::string full_name_of(const manifest& object);
 
 } // namespace vgpualloc::kube
