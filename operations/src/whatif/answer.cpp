@@ -206,31 +206,41 @@ private:
         if (asked_->stop.raised()) return;
         answered.held_words = words_of_held(decider_, queue_);
         answered.never_words = words_of_never(*state_, queue_, answered.found.never, asked_->stop);
-        if (!answered.found.never.empty()) {
-            vgpualloc::trial scope{*state_->book};
-            const auto added = add_nodes(*state_, kind, 1);
-            for (std::size_t position = 0; position < answered.found.never.size(); ++position) {
-                if (asked_->stop.raised()) break;
-                const std::size_t i = answered.found.never[position];
-                const auto words = answers_to(queue_.pods[i].pod);
-                const bool asks = words && words->nodes.size() > added.front().at();
-                std::string why =
-                    asks ? explaining::words_of(words->nodes[added.front().at()].refused) : words.error().message();
-                pod_without_help& without_help = answered.never_words[position];
-                if (why.empty()) {
-                    why = "its gang has fewer pods than have to run together";
-                    without_help = {.words = why};
-                } else if (without_help.words.empty()) {
-                    without_help.words =
-                        asks ? words_of_refusal(*state_, queue_.pods[i].pod, *words, added.front()) : why;
-                }
-                answered.never.push_back(std::move(why));
-            }
-            scope.undo();
-            forget_nodes(*state_, added);
-        }
+        if (!answered.found.never.empty()) add_never(kind, answered);
         if (answered.found.nodes) static_cast<void>(add_nodes(*state_, kind, *answered.found.nodes));
         result_.kind = std::move(answered);
+    }
+
+    /// Why one node of the kind takes none of the pods that never fit; pods that ask for the same have the same answer.
+    void add_never(const node_kind& kind, kind_answer& answered) {
+        vgpualloc::trial scope{*state_->book};
+        const auto added = add_nodes(*state_, kind, 1);
+        std::map<vgpualloc::pod_request, kind_refusal> refusals;
+        for (std::size_t position = 0; position < answered.found.never.size(); ++position) {
+            if (asked_->stop.raised()) break;
+            const kube::snapshot_pod& pod = queue_.pods[answered.found.never[position]].pod;
+            auto known = refusals.find(pod.request);
+            if (known == refusals.end()) known = refusals.emplace(pod.request, refusal_of(pod, added.front())).first;
+            pod_without_help& without_help = answered.never_words[position];
+            std::string why = known->second.why;
+            if (why.empty()) {
+                why = "its gang has fewer pods than have to run together";
+                without_help = {.words = why};
+            } else if (without_help.words.empty()) {
+                without_help.words = known->second.words;
+            }
+            answered.never.push_back(std::move(why));
+        }
+        scope.undo();
+        forget_nodes(*state_, added);
+    }
+
+    [[nodiscard]] kind_refusal refusal_of(const kube::snapshot_pod& pod, node_index where) const {
+        const auto explained = answers_to(pod);
+        const bool asks = explained && explained->nodes.size() > where.at();
+        if (!asks) return {.why = explained.error().message(), .words = explained.error().message()};
+        return {.why = explaining::words_of(explained->nodes[where.at()].refused),
+                .words = words_of_refusal(*state_, pod, *explained, where)};
     }
 
     void place() {

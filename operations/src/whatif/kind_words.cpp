@@ -2,6 +2,7 @@
 #include "kind_words.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,10 +41,14 @@ std::vector<pod_without_help> words_of_never(kube::snapshot& state, const pod_qu
     for (const std::size_t i : positions) requests.push_back(&queue.pods[i].pod.request);
     const std::vector<bool> fit_alone = show::headroom{state}.fit_alone(requests, stop);
     std::vector<pod_without_help> result(positions.size());
+    std::map<vgpualloc::pod_request, std::string> words; // pods that ask for the same have the same answer
     for (std::size_t i = 0; i < std::min(fit_alone.size(), positions.size()); ++i) {
         result[i].fits_alone = fit_alone[i];
+        if (fit_alone[i]) continue;
         const kube::snapshot_pod& pod = queue.pods[positions[i]].pod;
-        if (!fit_alone[i]) result[i].words = why::because_of(state, pod, show::verdict::never, {}, stop);
+        const auto [known, is_new] = words.try_emplace(pod.request);
+        if (is_new) known->second = why::because_of(state, pod, show::verdict::never, {}, stop);
+        result[i].words = known->second;
     }
     return result;
 }

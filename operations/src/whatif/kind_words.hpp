@@ -24,6 +24,12 @@ namespace vgpuops::whatif {
                                                            const std::vector<std::size_t>& positions,
                                                            const stop_signal& stop);
 
+/// Why a node of the kind does not take a pod.
+struct kind_refusal {
+    std::string why;   ///< what the node answers; empty: it would take the pod
+    std::string words; ///< the same, with what was asked for and what the kind is
+};
+
 /// Why the node, which stands for the kind, does not take a pod.
 [[nodiscard]] std::string words_of_refusal(const kube::snapshot& state, const kube::snapshot_pod& pod,
                                            const explaining::explanation& explained, node_index where);
