@@ -222,8 +222,10 @@ expected<vgpuops::whatif::layouts_found> find_layouts(whatif_question question, 
     const bool lists_all = question.lists_all;
     const std::string cluster_name = question.cluster.empty() ? std::string{} : question.cluster.front();
     if (auto usable = check_beside_layouts(question); !usable) return unexpected(std::move(usable).error());
-    const auto inputs = read(std::move(question), source, stop);
+    auto inputs = read(std::move(question), source, stop);
     if (!inputs) return unexpected(inputs.error());
+    const auto solver = vgpusim::find_solver("whatif", stop).value_or(nullptr);
+    inputs->asked.solver = solver.get();
     auto layouts = vgpuops::whatif::find_layouts(inputs->objects, inputs->dialects, inputs->asked, nodes);
     if (!layouts || settings.pods.empty()) return layouts;
     input_reader from{source, vgpusim::records_kept::none, stop};

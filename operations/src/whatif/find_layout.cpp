@@ -9,7 +9,9 @@
 #include <tuple>
 #include <utility>
 
+#include "layout_program.hpp"
 #include "vgpualloc/dialect/nvidia_layouts.hpp"
+#include "vgpualloc/kube/mobility.hpp"
 #include "vgpuops/whatif/cut_nodes.hpp"
 
 namespace vgpuops::whatif {
@@ -17,9 +19,6 @@ namespace vgpuops::whatif {
 namespace nvidia = vgpualloc::dialects::nvidia;
 
 namespace {
-
-/// Instances by profile.
-using instance_counts = std::map<std::string, std::int64_t>;
 
 /// The MIG instances that a pod asks for; none: it is not of the mix.
 instance_counts instances_of(const vgpualloc::pod_request& request) {
@@ -34,16 +33,6 @@ instance_counts instances_of(const vgpualloc::pod_request& request) {
 void add_times(instance_counts& to, const instance_counts& counts, std::int64_t times) {
     for (const auto& [profile, count] : counts) to[profile] += count * times;
 }
-
-/// A node of the set, and what it may be cut into.
-struct cuttable {
-    std::string name;
-    std::int64_t gpus = 0;
-    std::vector<nvidia::layout> layouts{}; ///< the first is that of now, with its name empty where it has none
-};
-
-/// One choice for every node, by position in cuttable::layouts.
-using way = std::vector<std::size_t>;
 
 auto rank_of(const layout_row& row) {
     const auto time = row.cut_time.value_or(vgpualloc::ticks{});
@@ -62,7 +51,7 @@ public:
         if (!now) return unexpected(now.error());
         result_.run = (*now)->run;
         result_.wait = (*now)->wait;
-        const auto searched = result_.possible <= ways_tried_max ? try_all() : climb();
+        const auto searched = result_.possible <= ways_tried_max ? try_all() : search();
         if (!searched) return unexpected(searched.error());
         for (auto& [chosen, row] : rows_) result_.rows.push_back(row);
         std::ranges::sort(result_.rows, {}, rank_of);
@@ -83,6 +72,7 @@ private:
             *objects_);
         if (!evicted) return unexpected(evicted.error());
         if (auto read = read_nodes(*cluster, *members); !read) return read;
+        note_demand(*cluster);
         result_.possible = 1;
         for (const cuttable& node : nodes_) {
             result_.nodes.push_back(node.name);
@@ -115,7 +105,7 @@ private:
 
     expected<void> read_nodes(const kube::snapshot& cluster, const std::vector<node_index>& members) {
         const nvidia::options options = nvidia::options_of(cluster.dialects.config());
-        std::set<node_index> in_set;
+        std::map<node_index, std::size_t> in_set; // its position in nodes_
         for (const node_index where : members) {
             const vgpualloc::node& described = cluster.nodes().nodes[where.at()];
             if (described.devices.empty() && members.size() > 1) continue;
@@ -134,7 +124,7 @@ private:
                                             "mixed: under single no pod says which instance it wants")
                                       .at("--find-layout: node " + described.name));
             }
-            in_set.insert(where);
+            in_set.emplace(where, nodes_.size());
             nodes_.push_back(layouts_for(described, *gpus, cluster.devices[where.at()]));
         }
         if (nodes_.empty()) {
@@ -145,7 +135,10 @@ private:
             const bool has_devices = cluster.book->is_live(pod_id{p}) && // drained and failed nodes are in no set
                                      !cluster.book->booking_of(pod_id{p}).where.shares.empty();
             const instance_counts counts = instances_of(bound.pod.request);
-            if (in_set.contains(bound.node) && has_devices && counts.empty()) ++result_.others;
+            if (has_devices && in_set.contains(bound.node)) {
+                ++nodes_[in_set.at(bound.node)].pods;
+                if (counts.empty()) ++result_.others;
+            }
             if (!in_set.contains(bound.node) && !takes_pods(cluster, bound.node)) continue;
             add_times(used_, counts, 1);
             counted_nodes_.insert(cluster.nodes().nodes[bound.node.at()].name);
@@ -158,6 +151,33 @@ private:
             }
         }
         return {};
+    }
+
+    /// Who shares the instances of nodes that take pods. Pods on others stay there, or are evicted and then counted
+    /// as if they ran.
+    void note_demand(const kube::snapshot& cluster) {
+        demand_.elsewhere = elsewhere_;
+        for (std::size_t p = 0; p < cluster.bound.size(); ++p) {
+            const kube::bound_pod& bound = cluster.bound[p];
+            const instance_counts counts = instances_of(bound.pod.request);
+            if (counts.empty()) continue;
+            if (cluster.book->is_live(pod_id{p}) && takes_pods(cluster, bound.node)) {
+                ++demand_.pods[counts];
+            } else {
+                ++unshared_;
+            }
+        }
+        const auto add = [this](const kube::snapshot_pod& pod, std::int64_t pods) {
+            const instance_counts counts = instances_of(pod.request);
+            if (!counts.empty() && !pod.failure && !kube::why_held_back(pod)) demand_.pods[counts] += pods;
+        };
+        for (const kube::snapshot_pod& waits : cluster.pending) add(waits, 1);
+        for (const kube::manifest& object : asked_.wanted.added_pods) {
+            if (!object.pod) continue;
+            const auto pod = kube::read_snapshot_pod(object, cluster);
+            const std::int64_t pods = object.one_per_node ? std::ssize(cluster.nodes().nodes) : object.replicas;
+            if (pod) add(*pod, pods);
+        }
     }
 
     [[nodiscard]] static bool takes_pods(const kube::snapshot& cluster, node_index where) {
@@ -180,9 +200,7 @@ private:
     cuttable layouts_for(const vgpualloc::node& described, const nvidia::node_gpus& gpus,
                          const std::vector<kube::snapshot_device>& devices) {
         cuttable result{.name = described.name, .gpus = gpus.gpus, .layouts = {{.name = gpus.layout}}};
-        instance_counts of_now;
-        for (const kube::snapshot_device& device : devices) add_times(of_now, instances_of_device(device), 1);
-        now_.push_back(of_now);
+        for (const kube::snapshot_device& device : devices) add_times(result.now, instances_of_device(device), 1);
         for (nvidia::layout& entry : nvidia::layouts_of(*gpus.model)) {
             const bool is_of_mix = std::ranges::all_of(entry.parts, [this](const nvidia::layout_part& part) {
                 return std::ranges::find(result_.mix, part.profile, &mix_part::profile) != result_.mix.end();
@@ -216,12 +234,8 @@ private:
         for (std::size_t i = 0; i < chosen.size(); ++i) {
             const nvidia::layout& layout = nodes_[i].layouts[chosen[i]];
             row.layouts.push_back(layout.name.empty() ? std::string{uncut} : layout.name);
-            if (chosen[i] == 0) {
-                add_times(spare, now_[i], 1);
-                continue;
-            }
-            cut.insert(nodes_[i].name);
-            for (const nvidia::layout_part& part : layout.parts) spare[part.profile] += part.instances * nodes_[i].gpus;
+            add_times(spare, nodes_[i].instances_with(chosen[i]), 1);
+            if (chosen[i] != 0) cut.insert(nodes_[i].name);
         }
         add_times(spare, used_, -1);
         for (const pod_answer& entry : answered.pods) {
@@ -253,10 +267,42 @@ private:
         }
     }
 
-    /// Changes one node after the other as long as that is better.
-    expected<void> climb() {
+    /// Begins with the best of those of now, one layout for all nodes and what the program chooses.
+    expected<void> search() {
         result_.is_exhaustive = false;
-        way best(nodes_.size(), 0);
+        std::vector<way> starts{way(nodes_.size(), 0)};
+        std::set<std::string> names;
+        for (const cuttable& node : nodes_) {
+            for (const nvidia::layout& layout : node.layouts) names.insert(layout.name);
+        }
+        for (const std::string& name : names) {
+            way& one = starts.emplace_back();
+            for (const cuttable& node : nodes_) {
+                const auto layout = std::ranges::find(node.layouts, name, &nvidia::layout::name);
+                const bool has_it = layout != node.layouts.end();
+                one.push_back(has_it ? static_cast<std::size_t>(layout - node.layouts.begin()) : 0);
+            }
+        }
+        if (asked_.solver != nullptr) {
+            if (const auto program = best_way_by_program(nodes_, demand_, *asked_.solver)) {
+                result_.run_most = unshared_ + result_.others + program->pods_max;
+                if (program->chosen) starts.push_back(*program->chosen);
+            }
+        }
+        way best = starts.front();
+        for (const way& start : starts) {
+            const auto row = row_of(start);
+            if (!row) return unexpected(row.error());
+            if (rank_of(**row) < rank_of(rows_.at(best))) best = start;
+        }
+        // More than was counted run where pods were bound beyond what a node offers.
+        if (result_.run_most && *result_.run_most < rows_.at(best).run) result_.run_most.reset();
+        if (result_.run_most == rows_.at(best).run) return {};
+        return climb(std::move(best));
+    }
+
+    /// Changes one node after the other as long as that is better.
+    expected<void> climb(way best) {
         bool is_better = true;
         while (is_better) {
             is_better = false;
@@ -279,12 +325,13 @@ private:
     const vgpualloc::dialect_set* dialects_;
     question asked_;
     std::vector<cuttable> nodes_;
-    std::vector<instance_counts> now_;    ///< by node: what its GPUs are cut into
     instance_counts elsewhere_;           ///< instances of other nodes that take pods
     instance_counts used_;                ///< of the nodes of the set and of these
     std::set<std::string> counted_nodes_; ///< whose pods `used_` has
     std::int64_t bound_pods_ = 0;         ///< of the mix
     instance_counts bound_instances_;
+    instance_demand demand_;
+    std::int64_t unshared_ = 0; ///< pods of the mix that run and are not of the demand
     std::map<way, layout_row> rows_;
     layouts_found result_;
 };

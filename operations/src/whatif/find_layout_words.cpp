@@ -26,8 +26,8 @@ const layout_row& row_of_now(const layouts_found& search) {
 constexpr std::size_t columns_max = 4;
 
 /// "all-3g.40gb node-[1-3]; all-balanced node-7"; "-" for the nodes as they are now.
-std::string changes_words(const layouts_found& search, const layout_row& row, const layout_row& now) {
-    constexpr std::size_t pieces_max = 3;
+std::string changes_words(const layouts_found& search, const layout_row& row, const layout_row& now, bool lists_all) {
+    const std::size_t pieces_max = lists_all ? search.nodes.size() : 3;
     std::map<std::string, std::vector<std::string>> nodes; // by layout
     for (std::size_t i = 0; i < search.nodes.size(); ++i) {
         if (row.layouts[i] != now.layouts[i]) nodes[row.layouts[i]].push_back(search.nodes[i]);
@@ -40,14 +40,25 @@ std::string changes_words(const layouts_found& search, const layout_row& row, co
     return words.empty() ? "-" : words;
 }
 
+/// Whether no way runs more pods than the best that was tried.
+bool is_proved(const layouts_found& search) {
+    return search.is_exhaustive || search.run_most == search.rows.front().run;
+}
+
+std::string bound_words(const layouts_found& search) {
+    if (is_proved(search)) return ", and no layouts have instances for more pods (exact)";
+    if (!search.run_most) return " (heuristic)";
+    return fmt::format(" (heuristic), and no layouts have instances for more than {} pods", *search.run_most);
+}
+
 /// "Cut mig-2 all-balanced: 18 of 18 pods of the mix run (now 17), 7 restart."
-std::string verdict_words(const layouts_found& search) {
+std::string verdict_words(const layouts_found& search, bool lists_all) {
     const layout_row& best = search.rows.front();
     const std::int64_t pods = best.run + best.wait;
     if (best.is_now) {
         return fmt::format("Leave the nodes as they are: {} of {} of the mix {}, and {} way runs more.", best.run,
                            show::several(pods, "pod"), best.run == 1 ? "runs" : "run",
-                           search.is_exhaustive ? "no" : "no tried");
+                           is_proved(search) ? "no" : "no tried");
     }
     const layout_row& now = row_of_now(search);
     std::string nodes;
@@ -55,7 +66,7 @@ std::string verdict_words(const layouts_found& search) {
         if (best.layouts[i] == now.layouts[i]) continue;
         nodes += fmt::format("{}{} {}", nodes.empty() ? "" : ", ", search.nodes[i], best.layouts[i]);
     }
-    if (nodes.empty()) nodes = changes_words(search, best, now);
+    if (nodes.empty()) nodes = changes_words(search, best, now, lists_all);
     return fmt::format("Cut {}: {} of {} of the mix {} (now {}), {} {}.", nodes, best.run, show::several(pods, "pod"),
                        best.run == 1 ? "runs" : "run", search.run, best.restart,
                        best.restart == 1 ? "restarts" : "restart");
@@ -85,7 +96,7 @@ std::string short_profile(const layouts_found& search, const std::string& profil
 
 std::string layouts_text(const layouts_found& search, bool all) {
     std::string text;
-    add_line(text, verdict_words(search));
+    add_line(text, verdict_words(search, all));
     add_line(text, mix_words(search));
     std::vector<show::text_columns::column> columns;
     const bool has_columns = search.nodes.size() <= columns_max;
@@ -110,7 +121,7 @@ std::string layouts_text(const layouts_found& search, bool all) {
     for (std::size_t r = 0; r < shown; ++r) {
         const layout_row& row = search.rows[r];
         std::vector<std::string> cells = row.layouts;
-        if (!has_columns) cells = {changes_words(search, row, row_of_now(search))};
+        if (!has_columns) cells = {changes_words(search, row, row_of_now(search), all)};
         cells.push_back(std::to_string(row.run));
         cells.push_back(std::to_string(row.wait));
         cells.push_back(std::to_string(row.restart));
@@ -127,10 +138,9 @@ std::string layouts_text(const layouts_found& search, bool all) {
     }
     text += table.text();
     const std::string tried =
-        search.is_exhaustive
-            ? fmt::format("all {} were tried", search.possible)
-            : fmt::format("{} of {}{} were tried, node by node from those of now (heuristic)", search.rows.size(),
-                          search.possible, search.possible == ways_counted_max ? " or more" : "");
+        search.is_exhaustive ? fmt::format("all {} were tried", search.possible)
+                             : fmt::format("{} of {}{} were tried{}", search.rows.size(), search.possible,
+                                           search.possible == ways_counted_max ? " or more" : "", bound_words(search));
     const std::string rest =
         shown < search.rows.size() ? fmt::format("and {} more (--all); ", search.rows.size() - shown) : "";
     add_line(text, rest + tried + ". CUT S is transition's; draining and restarts come on top.");
@@ -173,6 +183,7 @@ std::string layouts_json(const layouts_found& search) {
                                      {"wait", search.wait},
                                      {"possible", search.possible},
                                      {"is_exhaustive", search.is_exhaustive},
+                                     {"run_most", search.run_most ? document{*search.run_most} : document{}},
                                      {"replayed", search.replayed},
                                      {"replayed_never", search.replayed_never},
                                      {"warnings", warnings_json(search)},

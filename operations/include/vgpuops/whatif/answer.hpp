@@ -38,7 +38,7 @@ struct question {
     vgpualloc::policies_maker make_policies{}; ///< brings those that `policy` only calls by a name; empty: it is named
     std::uint64_t seed = 0;
     std::string find_kind{};                      ///< empty: nothing is looked for
-    vgpualloc::plan::lp_solver* solver = nullptr; ///< of find_nodes(); null: there is none
+    vgpualloc::plan::lp_solver* solver = nullptr; ///< of find_nodes() and find_layouts(); null: none
     stop_signal stop{};
 };
 

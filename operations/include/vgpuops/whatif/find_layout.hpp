@@ -48,13 +48,16 @@ struct layout_row {
 
 struct layouts_found {
     std::vector<std::string> nodes{};
-    std::vector<mix_part> mix{};     ///< ascending by name
-    std::int64_t others = 0;         ///< pods of the mix that ask for no instances and run on the nodes of the set
-    std::int64_t run = 0;            ///< pods of the mix that run now
-    std::int64_t wait = 0;           ///< that do not
-    std::vector<layout_row> rows{};  ///< most pods that run first, then fewest restarts, then least time
-    std::int64_t possible = 0;       ///< ways to cut the nodes; at most ways_counted_max
-    bool is_exhaustive = true;       ///< all of them were tried
+    std::vector<mix_part> mix{};    ///< ascending by name
+    std::int64_t others = 0;        ///< pods of the mix that ask for no instances and run on the nodes of the set
+    std::int64_t run = 0;           ///< pods of the mix that run now
+    std::int64_t wait = 0;          ///< that do not
+    std::vector<layout_row> rows{}; ///< most pods that run first, then fewest restarts, then least time
+    std::int64_t possible = 0;      ///< ways to cut the nodes; at most ways_counted_max
+    bool is_exhaustive = true;      ///< all of them were tried
+    /// Of the pods of the mix, under no way instances are enough for more; none: all ways were tried, or there is no
+    /// solver.
+    std::optional<std::int64_t> run_most{};
     std::vector<error> warnings{};   ///< of the replays
     std::int64_t replayed = 0;       ///< pods whose waits rows have
     std::int64_t replayed_never = 0; ///< pods beside these that run in none of the rows
@@ -67,11 +70,11 @@ inline constexpr std::int64_t ways_counted_max = 1'000'000'000;
 /// Tries the layouts that have profiles of the mix only, and those that the nodes have now, on every node of the set.
 /// The mix are the pods that ask for MIG instances: those that run, those that wait and those that the question adds;
 /// and pods that have other devices of the set's nodes. Nodes that take no pods are left out, and of a set those whose
-/// GPUs have no MIG. Where there are more than ways_tried_max ways, nodes change one after the other, each to its best
-/// layout, until none gets better. Changes of the question come first. Errors: those of answer_of() and of
-/// dialects::nvidia::gpus_of(), at
-/// --find-layout; missing where no pod asks for instances or no node takes pods; unsupported for nodes of MIG strategy
-/// single; stopped.
+/// GPUs have no MIG. Where there are more than ways_tried_max ways, one layout for all nodes is tried, each, and with a
+/// solver the way with instances for most pods and the fewest nodes cut. Unless that one runs as many, nodes then
+/// change one after the other, each to its best layout, until none gets better. Changes of the question come first.
+/// Errors: those of answer_of() and of dialects::nvidia::gpus_of(), at --find-layout; missing where no pod asks for
+/// instances or no node takes pods; unsupported for nodes of MIG strategy single; stopped.
 [[nodiscard]] expected<layouts_found> find_layouts(const std::vector<kube::manifest>& objects,
                                                    const vgpualloc::dialect_set& dialects, const question& asked,
                                                    const std::string& set);

@@ -1,0 +1,120 @@
+"""vgpusim whatif --find-layout on sets with too many ways to try them all: the best layouts are those of a search of its own."""
+
+import itertools
+import json
+import random
+import unittest
+
+import clusters
+from support import CliTest
+
+PROFILES = ("1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb")
+# Of one A100-80GB or H100-80GB, with profiles of the mix alone.
+LAYOUTS = {"all-1g.10gb": (7, 0, 0, 0), "all-2g.20gb": (0, 3, 0, 0), "all-3g.40gb": (0, 0, 2, 0), "all-7g.80gb": (0, 0, 0, 1),
+           "all-balanced": (2, 1, 1, 0)}
+
+
+def cut_node(name, product, gpus, layout):
+    instances = {f"nvidia.com/mig-{profile}": str(gpus * count) for profile, count in zip(PROFILES, LAYOUTS[layout]) if count}
+    labels = {"kubernetes.io/hostname": name, "nvidia.com/gpu.product": product, "nvidia.com/gpu.memory": "81920",
+              "nvidia.com/gpu.count": str(gpus), "nvidia.com/mig.config": layout, "nvidia.com/mig.strategy": "mixed"}
+    amounts = {"cpu": "128", "memory": "1Ti", "pods": "250", **instances}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},
+            "status": {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]}}
+
+
+def sums_of(nodes, gpus):
+    """All that so many equal nodes can be cut into, by profile."""
+    parts = [tuple(gpus * count for count in layout) for layout in LAYOUTS.values()]
+    return {tuple(map(sum, zip(*ways))) for ways in itertools.combinations_with_replacement(parts, nodes)}
+
+
+def pods_that_fit(instances, demand):
+    """Most pods: `demand` has by profile how many pods ask for 1, 2, … instances."""
+    total = 0
+    for left, pods in zip(instances, demand):
+        for size, count in enumerate(pods, 1):
+            placed = min(count, left // size)
+            total += placed
+            left -= placed * size
+    return total
+
+
+class FindLayout(CliTest):
+    def draw(self, random_, sizes_max):
+        """A cluster, its groups of equal nodes (how many, GPUs of one), and by profile the pods by size."""
+        objects, groups, demand = [], [], [[0] * sizes_max for _ in PROFILES]
+        capacity = 0
+        for group, product in enumerate(("NVIDIA-A100-SXM4-80GB", "NVIDIA-H100-80GB-HBM3")[:random_.randint(1, 2)]):
+            count, gpus = random_.randint(4, 6), random_.choice((1, 2, 4))
+            groups.append((count, gpus))
+            capacity += count * gpus
+            layout = random_.choice(sorted(LAYOUTS))
+            for number in range(count):
+                name = f"mig-{group}{number}"
+                objects.append(cut_node(name, product, gpus, layout))
+                for position, per_gpu in enumerate(LAYOUTS[layout]):
+                    for i in range(random_.randint(0, per_gpu * gpus) // 2):
+                        resources = {f"nvidia.com/mig-{PROFILES[position]}": "1", "cpu": "1"}
+                        objects.append(clusters.pod(f"r-{name}-{position}-{i}", resources, on=name))
+                        demand[position][0] += 1
+        for position, per_gpu in enumerate((4, 2, 1, 0.5)):
+            for i in range(1 + random_.randint(0, int(capacity * per_gpu))):
+                size = random_.randint(1, sizes_max)
+                resources = {f"nvidia.com/mig-{PROFILES[position]}": str(size), "cpu": "1"}
+                objects.append(clusters.pod(f"w-{position}-{i}", resources))
+                demand[position][size - 1] += 1
+        # Neither takes an instance: one waits for its gate, one is cut, and takes nobody.
+        held = clusters.pod("held", {"nvidia.com/mig-1g.10gb": "1"})
+        held["spec"]["schedulingGates"] = [{"name": "example.com/later"}]
+        cordoned = cut_node("out", "NVIDIA-A100-SXM4-80GB", 4, "all-1g.10gb")
+        cordoned["spec"] = {"unschedulable": True}
+        return [*objects, held, cordoned], groups, demand
+
+    def answer_of(self, objects):
+        path = self.write("cluster.json", json.dumps(clusters.cluster(*objects)))
+        done = self.vgpusim("whatif", path, "--find-layout", "mig-*", "--policy", "best_fit", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return path, json.loads(done.stdout)
+
+    def optimum_of(self, groups, demand):
+        ways = [sums_of(count, gpus) for count, gpus in groups]
+        return max(pods_that_fit(map(sum, zip(*sums)), demand) for sums in itertools.product(*ways))
+
+    def test_best_rows_are_the_optimum(self):
+        if not self.has_solver():
+            self.skipTest("vgpusim is built without HiGHS")
+        random_ = random.Random(5)
+        for case in range(20):
+            objects, groups, demand = self.draw(random_, 1)
+            path, answer = self.answer_of(objects)
+            self.assertFalse(answer["is_exhaustive"], case)
+            optimum = self.optimum_of(groups, demand)
+            self.assertEqual(answer["rows"][0]["run"], optimum, f"case {case}: {groups}, {demand}")
+            self.assertEqual(answer["run_most"], optimum, f"case {case}")
+            if case % 5 == 0:
+                text = self.vgpusim("whatif", path, "--find-layout", "mig-*", "--policy", "best_fit").stdout
+                self.assertIn("were tried, and no layouts have instances for more pods (exact)", text)
+
+    def test_the_bound_holds_and_every_uniform_layout_was_tried(self):
+        """Pods of two instances may come before those of one, and then fewer run than there are instances for."""
+        if not self.has_solver():
+            self.skipTest("vgpusim is built without HiGHS")
+        random_ = random.Random(8)
+        exact = 0
+        for case in range(6):
+            objects, groups, demand = self.draw(random_, 2)
+            _, answer = self.answer_of(objects)
+            optimum = self.optimum_of(groups, demand)
+            best = answer["rows"][0]["run"]
+            self.assertEqual(answer["run_most"], optimum, f"case {case}: {groups}, {demand}")
+            self.assertLessEqual(best, optimum)
+            exact += best == optimum
+            for layout in LAYOUTS:
+                row = next(row for row in answer["rows"] if set(row["layouts"]) == {layout})
+                self.assertLessEqual(row["run"], best)
+        self.assertGreater(exact, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
