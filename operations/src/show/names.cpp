@@ -120,10 +120,7 @@ std::string model_names::name_of(const std::string& model) const {
 }
 
 std::string pool_of(const vgpualloc::node& node) {
-    constexpr std::array<std::string_view, 6> keys{"cloud.google.com/gke-nodepool",  "eks.amazonaws.com/nodegroup",
-                                                   "kubernetes.azure.com/agentpool", "agentpool",
-                                                   "karpenter.sh/nodepool",          "pool"};
-    for (const std::string_view key : keys) {
+    for (const std::string_view key : pool_labels) {
         if (const std::string* const value = node.host.label(key)) return *value;
     }
     return {};

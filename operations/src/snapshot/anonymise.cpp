@@ -6,7 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "renamer.hpp"
+#include "kept_fields.hpp"
+#include "pod_renamer.hpp"
 
 namespace vgpuops::snapshots {
 
@@ -15,9 +16,9 @@ using vgpuformats::value_kind;
 namespace {
 
 /// Changes every object of a list in place. Runs twice: to learn the names, and to replace them.
-class anonymiser : renamer {
+class anonymiser : pod_renamer {
 public:
-    explicit anonymiser(const kube::snapshot& state) : renamer{state}, state_{&state} {}
+    explicit anonymiser(const kube::snapshot& state) : pod_renamer{state}, state_{&state} {}
 
     void learn_numeric_labels(const document& list) {
         for (const document& object : list.find("items")->items) note_numbers(object, false);
@@ -49,7 +50,10 @@ private:
         const std::string of_kind = kind->text;
         document& metadata = object["metadata"];
         if (!metadata.is_map()) hide(metadata);
-        keep_words(object, "apiVersion", {"v1", "scheduling.k8s.io/v1", "scheduling.volcano.sh/v1beta1", "policy/v1"});
+        if (object.find("apiVersion") != nullptr) {
+            document& version = object["apiVersion"];
+            if (!version.is_text() || !is_known_version(version.text)) hide(version);
+        }
         if (of_kind == "Node") {
             change_node(object, metadata);
         } else if (of_kind == "Pod") {
@@ -60,28 +64,225 @@ private:
             if (name_of_namespace(metadata) != "default") rename(metadata, "name", name_class::ns);
             change_labels(metadata, "labels");
             return;
+        } else if (kube::is_rule_kind(of_kind) || of_kind == "LocalQueue") {
+            change_rule(object, metadata, of_kind);
         } else {
-            const auto names = of_kind == "PodGroup"        ? name_class::group
-                               : of_kind == "PriorityClass" ? name_class::priority
-                                                            : name_class::rule;
-            rename(metadata, "name", names);
-            hide_rule(object);
+            change_maker(object, metadata);
         }
         if (of_kind != "Node") change_namespace(metadata);
     }
 
-    /// A number stays: the value of a class, the least number of pods of a group.
-    void hide_rule(document& object) {
-        if (object.find("value") != nullptr) hide(object["value"]);
-        const document* const spec = object.find("spec");
-        if (spec == nullptr) return;
-        if (!spec->is_map()) return hide(object["spec"]);
-        for (auto& [field, value] : object["spec"].members) {
-            if (field == "extendedResourceName" && value.is_text())
-                value.text = resource_name(value.text);
-            else
-                hide(value);
+    void change_rule(document& object, document& metadata, const std::string& kind) {
+        const bool is_queue = kind == "Queue" || kind == "ClusterQueue" || kind == "LocalQueue";
+        if (is_queue) {
+            rename_queue(metadata, "name");
+        } else if (kind == "PriorityClass") {
+            if (metadata.find("name") != nullptr) rename_priority(metadata["name"]);
+        } else {
+            rename(metadata, "name", kind == "PodGroup" ? name_class::group : name_class::rule);
         }
+        change_owners(metadata, nullptr);
+        for (const char* const member : {"value", "globalDefault"}) hide_text(object, member);
+        change_rule_spec(object);
+        change_rule_status(object);
+    }
+
+    void change_rule_spec(document& object) {
+        if (object.find("spec") == nullptr) return;
+        document& spec = object["spec"];
+        if (!spec.is_map()) return hide(spec);
+        for (const char* const amounts : {"hard", "minResources", "capability"}) change_quota(spec, amounts);
+        change_items(spec, "scopes", value_kind::text, [this](document& scope) { change_scope(scope); });
+        if (spec.find("scopeSelector") != nullptr) {
+            document& selector = spec["scopeSelector"];
+            if (!selector.is_map()) hide(selector);
+            change_items(selector, "matchExpressions", value_kind::map, [this](document& entry) {
+                if (entry.find("scopeName") != nullptr) change_scope(entry["scopeName"]);
+                keep_words(entry, "operator", {"In", "NotIn", "Exists", "DoesNotExist"});
+                change_items(entry, "values", value_kind::text, [this](document& value) { rename_priority(value); });
+                hide_others(entry, {"scopeName", "operator", "values"});
+            });
+        }
+        change_items(spec, "limits", value_kind::map, [this](document& item) {
+            keep_words(item, "type", {"Container", "Pod", "PersistentVolumeClaim"});
+            for (const char* const amounts : {"min", "max", "default", "defaultRequest", "maxLimitRequestRatio"})
+                change_amounts(item, amounts);
+        });
+        change_selector(spec, "selector");
+        for (const char* const pods : {"minAvailable", "maxUnavailable"}) hide_no_share(spec, pods);
+        keep_words(spec, "unhealthyPodEvictionPolicy", {"AlwaysAllow", "IfHealthyBudget"});
+        hide_text(spec, "minMember");
+        for (const char* const queue : {"queue", "clusterQueue"}) rename_queue(spec, queue);
+        change_items(spec, "resourceGroups", value_kind::map,
+                     [this](document& group) { change_flavors(group, "flavors"); });
+        for (const char* const cohort : {"cohort", "cohortName"}) rename(spec, cohort, name_class::word);
+        keep_words(spec, "stopPolicy", {"None", "Hold", "HoldAndDrain"});
+        if (const document* const resource = spec.find("extendedResourceName"); resource != nullptr) {
+            document& written = spec["extendedResourceName"];
+            if (written.is_text())
+                written.text = resource_name(written.text);
+            else
+                hide(written);
+        }
+    }
+
+    void change_rule_status(document& object) {
+        if (object.find("status") == nullptr) return;
+        document& status = object["status"];
+        if (!status.is_map()) return hide(status);
+        for (const char* const amounts : {"hard", "used", "allocated"}) change_quota(status, amounts);
+        for (const char* const pods : {"disruptionsAllowed", "currentHealthy", "desiredHealthy"})
+            hide_text(status, pods);
+        keep_words(status, "phase", {"Pending", "Running", "Unknown", "Inqueue", "Completed", ""});
+        keep_words(status, "state", {"Open", "Closed", "Closing", "Unknown", ""});
+        for (const char* const flavors : {"flavorsReservation", "flavorsUsage"}) change_flavors(status, flavors);
+    }
+
+    void change_scope(document& scope) {
+        document holder = document::map({{"scope", scope}});
+        keep_words(holder, "scope",
+                   {"BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "PriorityClass",
+                    "CrossNamespacePodAffinity", "VolumeAttributesClass"});
+        scope = holder["scope"];
+    }
+
+    /// Amounts by resource, or by what a quota calls it ("requests.nvidia.com/gpu", "count/pods").
+    void change_quota(document& holder, std::string_view member) {
+        if (holder.find(member) == nullptr) return;
+        document& amounts = holder[member];
+        if (!amounts.is_map()) return hide(amounts);
+        for (auto& [resource, amount] : amounts.members) {
+            std::string_view before;
+            for (const std::string_view prefix : {"requests.", "limits."}) {
+                if (resource.starts_with(prefix)) before = prefix;
+            }
+            if (resource != "count/pods")
+                resource = std::string{before} + resource_name(resource.substr(before.size()));
+            if (amount.kind != value_kind::number && !(amount.is_text() && is_amount(amount.text))) hide(amount);
+        }
+    }
+
+    void change_flavors(document& holder, std::string_view member) {
+        change_items(holder, member, value_kind::map, [this](document& flavor) {
+            rename(flavor, "name", name_class::word);
+            change_items(flavor, "resources", value_kind::map, [this](document& resource) {
+                if (resource.find("name") != nullptr) {
+                    document& written = resource["name"];
+                    if (written.is_text())
+                        written.text = resource_name(written.text);
+                    else
+                        hide(written);
+                }
+                for (const char* const amount : {"nominalQuota", "total"}) hide_no_amount(resource, amount);
+            });
+        });
+    }
+
+    void hide_no_amount(document& holder, std::string_view member) {
+        if (holder.find(member) == nullptr) return;
+        document& amount = holder[member];
+        if (amount.kind != value_kind::number && !(amount.is_text() && is_amount(amount.text))) hide(amount);
+    }
+
+    /// A number, or a share such as "50%".
+    void hide_no_share(document& holder, std::string_view member) {
+        if (holder.find(member) == nullptr) return;
+        document& share = holder[member];
+        if (share.kind == value_kind::number) return;
+        const bool is_share = share.is_text() && share.text.ends_with('%') &&
+                              is_amount(std::string_view{share.text}.substr(0, share.text.size() - 1));
+        if (!is_share) hide(share);
+    }
+
+    void hide_others(document& holder, std::initializer_list<std::string_view> fields) {
+        std::erase_if(holder.members,
+                      [&](const auto& member) { return std::ranges::find(fields, member.first) == fields.end(); });
+    }
+
+    void rename_queue(document& holder, std::string_view member) {
+        if (holder.find(member) == nullptr) return;
+        document& queue = holder[member];
+        if (queue.is_text())
+            queue.text = queue_name(queue.text);
+        else
+            hide(queue);
+    }
+
+    void change_maker(document& object, document& metadata) {
+        const document* const spec = object.find("spec");
+        const document* const made = spec == nullptr ? nullptr : spec->find("template");
+        const document* const made_metadata = made == nullptr ? nullptr : made->find("metadata");
+        const document* const labels = made_metadata == nullptr ? nullptr : made_metadata->find("labels");
+        for (const char* const member : {"name", "generateName"}) {
+            if (metadata.find(member) == nullptr) continue;
+            document& written = metadata[member];
+            if (written.is_text())
+                written.text = owner_name(written.text, labels);
+            else
+                hide(written);
+        }
+        for (const char* const moment : {"creationTimestamp", "deletionTimestamp"})
+            rename(metadata, moment, name_class::time);
+        change_owners(metadata, labels);
+        if (object.find("status") != nullptr) {
+            document& status = object["status"];
+            if (!status.is_map()) hide(status);
+            change_items(status, "conditions", value_kind::map, [this](document& condition) {
+                keep_words(condition, "type",
+                           {"Complete", "Failed", "Suspended", "QuotaReserved", "Admitted", "Finished", "Evicted",
+                            "PodsReady", "Requeued", "Preempted"});
+                keep_words(condition, "status", {"True", "False", "Unknown"});
+                if (condition.find("message") == nullptr) return;
+                document& message = condition["message"];
+                if (message.is_text())
+                    message.text = annotation_text(message.text);
+                else
+                    hide(message);
+            });
+            change_items(status, "admissionChecks", value_kind::map, [this](document& check) {
+                rename(check, "name", name_class::word);
+                keep_words(check, "state", {"Pending", "Ready", "Retry", "Rejected"});
+            });
+        }
+        if (object.find("spec") != nullptr) change_templates(object["spec"], false);
+    }
+
+    /// What is on the way to templates, and they themselves.
+    void change_templates(document& value, bool has_roles) {
+        if (value.is_text()) return hide(value);
+        for (document& item : value.items) change_templates(item, false);
+        if (is_pod_template(value)) return change_template(value);
+        for (auto& [field, member] : value.members) {
+            if (field == "schedulerName") {
+                rename_scheduler(value);
+            } else if (field == "queueName") {
+                rename_queue(value, field);
+            } else {
+                change_templates(member, has_roles_by_name(field));
+            }
+            if (has_roles) field = name(name_class::word, field);
+        }
+    }
+
+    /// "<group>/v1beta1" of the groups whose objects are read, or "v1".
+    static bool is_known_version(std::string_view text) {
+        constexpr std::array<std::string_view, 13> groups{"",
+                                                          "apps/",
+                                                          "batch/",
+                                                          "policy/",
+                                                          "scheduling.k8s.io/",
+                                                          "resource.k8s.io/",
+                                                          "scheduling.volcano.sh/",
+                                                          "batch.volcano.sh/",
+                                                          "kueue.x-k8s.io/",
+                                                          "jobset.x-k8s.io/",
+                                                          "leaderworkerset.x-k8s.io/",
+                                                          "kubeflow.org/",
+                                                          "ray.io/"};
+        constexpr std::array<std::string_view, 6> versions{"v1", "v1alpha1", "v1beta1", "v1beta2", "v2", "v2beta1"};
+        const std::size_t end = text.find('/') + 1; // 0 without one
+        return std::ranges::find(groups, text.substr(0, end)) != groups.end() &&
+               std::ranges::find(versions, text.substr(end)) != versions.end();
     }
 
     static std::string name_of_namespace(const document& metadata) {
@@ -113,43 +314,6 @@ private:
         change_conditions(status);
     }
 
-    /// Conditions but Ready say nothing here.
-    void change_conditions(document& status) {
-        if (status.find("conditions") == nullptr) return;
-        document& conditions = status["conditions"];
-        if (!conditions.is_list()) return hide(conditions);
-        std::erase_if(conditions.items, [](const document& item) {
-            const document* const type = item.find("type");
-            return item.is_map() && (type == nullptr || type->text != "Ready");
-        });
-        for (document& item : conditions.items) {
-            if (!item.is_map()) hide(item);
-            keep_words(item, "status", {"True", "False", "Unknown"});
-        }
-    }
-
-    void change_taints(document& spec, std::string_view member) {
-        if (spec.find(member) == nullptr) return;
-        document& list = spec[member];
-        if (!list.is_list()) return hide(list);
-        for (document& entry : list.items) {
-            if (!entry.is_map()) {
-                hide(entry);
-                continue;
-            }
-            keep_words(entry, "effect", {"NoSchedule", "PreferNoSchedule", "NoExecute", ""});
-            keep_words(entry, "operator", {"Exists", "Equal", ""});
-            rename(entry, "value", name_class::label_value);
-            std::erase_if(entry.members, [](const auto& field) {
-                return field.first != "key" && field.first != "value" && field.first != "operator" &&
-                       field.first != "effect";
-            });
-            if (entry.find("key") == nullptr) continue;
-            const std::string key = entry.find("key")->text;
-            if (!vgpualloc::is_state_taint(key)) rename(entry, "key", name_class::label_key);
-        }
-    }
-
     /// The name of a ConfigMap has the node's in it.
     std::string config_map_name(const std::string& written) {
         for (const auto& node : state_->nodes().nodes) {
@@ -174,247 +338,6 @@ private:
             else
                 hide(value);
         }
-    }
-
-    void change_pod(document& object, document& metadata) {
-        if (metadata.find("name") != nullptr) {
-            std::erase_if(metadata.members, [](const auto& member) { return member.first == "generateName"; });
-        }
-        rename(metadata, "name", name_class::pod);
-        rename(metadata, "generateName", name_class::pod);
-        rename(metadata, "uid", name_class::uid);
-        for (const char* const moment : {"creationTimestamp", "deletionTimestamp"})
-            rename(metadata, moment, name_class::time);
-        change_labels(metadata, "labels");
-        change_annotations(metadata);
-        if (metadata.find("ownerReferences") != nullptr) {
-            document& owners = metadata["ownerReferences"];
-            for (document& owner : owners.items) {
-                keep_words(owner, "kind",
-                           {"DaemonSet", "ReplicaSet", "StatefulSet", "Job", "Node", "ReplicationController"});
-                hide_text(owner, "controller");
-            }
-            if (!owners.is_list()) hide(owners);
-        }
-        if (object.find("status") != nullptr) {
-            document& status = object["status"];
-            if (!status.is_map()) hide(status);
-            keep_words(status, "phase", {"Pending", "Running", "Unknown", ""});
-            rename(status, "startTime", name_class::time);
-        }
-        if (object.find("spec") == nullptr) return;
-        document& spec = object["spec"];
-        if (!spec.is_map()) return hide(spec);
-        change_pod_spec(spec);
-    }
-
-    void change_pod_spec(document& spec) {
-        rename(spec, "nodeName", name_class::node);
-        const document* const scheduler = spec.find("schedulerName");
-        if (scheduler != nullptr && !(scheduler->is_text() && is_known_scheduler(scheduler->text))) {
-            rename(spec, "schedulerName", name_class::scheduler);
-        }
-        if (const document* const named = spec.find("priorityClassName");
-            named != nullptr && named->text != "system-node-critical" && named->text != "system-cluster-critical") {
-            rename(spec, "priorityClassName", name_class::priority);
-        }
-        rename(spec, "runtimeClassName", name_class::word);
-        hide_text(spec, "hostNetwork");
-        if (spec.find("priority") != nullptr && spec.find("priority")->kind != value_kind::number)
-            hide(spec["priority"]);
-        change_labels(spec, "nodeSelector");
-        change_affinity(spec);
-        change_taints(spec, "tolerations");
-        change_spread(spec);
-        empty_items(spec, "schedulingGates");
-        if (spec.find("resourceClaims") != nullptr) {
-            for (document& claim : spec["resourceClaims"].items) rename(claim, "name", name_class::claim);
-            if (!spec["resourceClaims"].is_list()) hide(spec["resourceClaims"]);
-        }
-        change_amounts(spec, "overhead");
-        change_resources(spec);
-        for (const char* const list : {"containers", "initContainers", "ephemeralContainers"})
-            change_containers(spec, list);
-    }
-
-    [[nodiscard]] bool is_known_scheduler(const std::string& scheduler) const {
-        constexpr std::array<std::string_view, 5> names{"default-scheduler", "volcano", "hami-scheduler",
-                                                        "kube-scheduler", ""};
-        return std::ranges::find(names, scheduler) != names.end() ||
-               std::ranges::any_of(state_->dialects,
-                                   [&](const auto& spoken) { return spoken->scheduler() == scheduler; });
-    }
-
-    void change_containers(document& spec, std::string_view member) {
-        if (spec.find(member) == nullptr) return;
-        document& list = spec[member];
-        if (!list.is_list()) return hide(list);
-        for (document& container : list.items) {
-            if (!container.is_map()) {
-                hide(container);
-                continue;
-            }
-            rename(container, "name", name_class::container);
-            keep_words(container, "restartPolicy", {"Always", "OnFailure", "Never", ""});
-            for (const char* const misspelt : {"resource", "resouces", "ressources"}) {
-                if (container.find(misspelt) != nullptr) container[misspelt] = document::map();
-            }
-            if (container.find("securityContext") != nullptr) {
-                document& context = container["securityContext"];
-                if (context.is_map())
-                    hide_text(context, "privileged");
-                else
-                    hide(context);
-            }
-            if (container.find("ports") != nullptr) hide_texts(container["ports"]);
-            change_resources(container);
-        }
-    }
-    void change_resources(document& holder) {
-        if (holder.find("resources") == nullptr) return;
-        document& resources = holder["resources"];
-        if (!resources.is_map()) return hide(resources);
-        for (const char* const amounts : {"limits", "requests"}) change_amounts(resources, amounts);
-        for (auto& [key, value] : resources.members) {
-            if (key == "limits" || key == "requests") continue;
-            if (key != "claims" || !value.is_list()) {
-                key = key.starts_with("l") || key.starts_with("L")   ? "limit"
-                      : key.starts_with("r") || key.starts_with("R") ? "request"
-                                                                     : "other";
-                value = document::map();
-                continue;
-            }
-            for (document& claim : value.items) {
-                rename(claim, "name", name_class::claim);
-                std::erase_if(claim.members, [](const auto& field) { return field.first != "name"; });
-            }
-        }
-    }
-
-    /// What is required of nodes and pods is read; of wishes it counts that there are some.
-    void change_affinity(document& spec) {
-        if (spec.find("affinity") == nullptr) return;
-        document& affinity = spec["affinity"];
-        if (!affinity.is_map()) return hide(affinity);
-        constexpr std::string_view required = "requiredDuringSchedulingIgnoredDuringExecution";
-        constexpr std::string_view preferred = "preferredDuringSchedulingIgnoredDuringExecution";
-        std::erase_if(affinity.members, [](const auto& member) {
-            return member.first != "nodeAffinity" && member.first != "podAffinity" && member.first != "podAntiAffinity";
-        });
-        for (auto& [kind, rules] : affinity.members) {
-            if (!rules.is_map()) {
-                hide(rules);
-                continue;
-            }
-            std::erase_if(rules.members,
-                          [&](const auto& member) { return member.first != required && member.first != preferred; });
-            empty_items(rules, preferred);
-            if (kind != "nodeAffinity")
-                change_items(rules, required, value_kind::map, [this](document& term) { change_pod_term(term); });
-        }
-        if (affinity.find("nodeAffinity") == nullptr || affinity.find("nodeAffinity")->find(required) == nullptr)
-            return;
-        document& rule = affinity["nodeAffinity"][required];
-        if (!rule.is_map()) return hide(rule);
-        for (auto& [key, terms] : rule.members) {
-            if (key == "nodeSelectorTerms" && terms.is_list()) {
-                for (document& term : terms.items) change_term(term);
-                continue;
-            }
-            hide(terms);
-            if (key != "nodeSelectorTerms") key = name(name_class::word, key);
-        }
-    }
-    /// Items of that kind; others are of no shape that is read.
-    template <class Change>
-    void change_items(document& holder, std::string_view member, value_kind kind, Change change_item) {
-        if (holder.find(member) == nullptr) return;
-        document& list = holder[member];
-        if (!list.is_list()) return hide(list);
-        for (document& item : list.items) {
-            if (item.kind == kind)
-                change_item(item);
-            else
-                hide(item);
-        }
-    }
-    void change_selector(document& holder, std::string_view member) {
-        if (holder.find(member) == nullptr) return;
-        document& selector = holder[member];
-        if (!selector.is_map()) return hide(selector);
-        std::erase_if(selector.members, [](const auto& field) {
-            return field.first != "matchLabels" && field.first != "matchExpressions";
-        });
-        change_labels(selector, "matchLabels");
-        change_items(selector, "matchExpressions", value_kind::map,
-                     [this](document& entry) { change_requirement(entry, false); });
-    }
-    /// What terms of affinity and of spread have in common: domains, and the pods that are looked at.
-    void change_domains(document& term) {
-        if (term.find("topologyKey") != nullptr) {
-            document& key = term["topologyKey"];
-            if (key.is_text())
-                key.text = label_key(key.text);
-            else
-                hide(key);
-        }
-        change_selector(term, "labelSelector");
-        for (const char* const list : {"matchLabelKeys", "mismatchLabelKeys"}) {
-            change_items(term, list, value_kind::text, [this](document& key) { key.text = label_key(key.text); });
-        }
-    }
-    void change_pod_term(document& term) {
-        change_domains(term);
-        change_selector(term, "namespaceSelector");
-        change_items(term, "namespaces", value_kind::text, [this](document& ns) {
-            if (ns.text != "default") ns.text = name(name_class::ns, ns.text);
-        });
-    }
-    void change_spread(document& spec) {
-        change_items(spec, "topologySpreadConstraints", value_kind::map, [this](document& term) {
-            change_domains(term);
-            keep_words(term, "whenUnsatisfiable", {"DoNotSchedule", "ScheduleAnyway"});
-            for (const char* const policy : {"nodeAffinityPolicy", "nodeTaintsPolicy"}) {
-                keep_words(term, policy, {"Honor", "Ignore"});
-            }
-            for (const char* const number : {"maxSkew", "minDomains"}) hide_text(term, number);
-        });
-    }
-    void change_term(document& term) {
-        if (!term.is_map()) return hide(term);
-        for (auto& [key, list] : term.members) {
-            const bool is_read = key == "matchExpressions" || key == "matchFields";
-            if (!list.is_list() || !is_read) {
-                hide(list);
-                if (!is_read) key = name(name_class::word, key);
-                continue;
-            }
-            for (document& entry : list.items) change_requirement(entry, key == "matchFields");
-        }
-    }
-    void change_requirement(document& entry, bool of_fields) {
-        if (!entry.is_map()) return hide(entry);
-        std::erase_if(entry.members, [](const auto& field) {
-            return field.first != "key" && field.first != "operator" && field.first != "values";
-        });
-        keep_words(entry, "operator", {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"});
-        const document* const key = entry.find("key");
-        const std::string label = key != nullptr && key->is_text() ? key->text : std::string{};
-        if (entry.find("values") != nullptr) {
-            document& values = entry["values"];
-            for (document& value : values.items) {
-                if (!value.is_text())
-                    hide(value);
-                else
-                    value.text = of_fields ? name(name_class::node, value.text) : label_value(label, value.text);
-            }
-            if (!values.is_list()) hide(values);
-        }
-        if (key == nullptr || (of_fields && label == "metadata.name")) return;
-        if (entry["key"].is_text())
-            entry["key"].text = label_key(label);
-        else
-            hide(entry["key"]);
     }
 
     const kube::snapshot* state_;

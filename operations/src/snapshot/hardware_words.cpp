@@ -41,6 +41,8 @@ constexpr std::array annotation_words{"node",        "register",  "nvidia",  "us
                                       "policy",      "gpu",       "scoring", "weights"};
 constexpr std::array node_annotations{"volcano.sh/vgpu-node", "hami.io/vgpu-node"};
 constexpr std::array group_annotations{"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"};
+constexpr std::array queue_keys{"kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name",
+                                "volcano.sh/queue-name"};
 /// Parts of model names, which need not be those of a device that is there.
 constexpr std::array type_annotations{"nvidia.com/use-gputype", "nvidia.com/nouse-gputype"};
 
@@ -49,6 +51,8 @@ constexpr std::array labels_read{"accelerator",
                                  "servertype",
                                  "node.kubernetes.io/npu.chip.name",
                                  "nvidia.com/mig.strategy",
+                                 "nvidia.com/mig.config",
+                                 "pod-template-hash",
                                  "nvidia.com/gpu.compute.major",
                                  "nvidia.com/cuda.runtime-version.major",
                                  "nvidia.com/cuda.runtime-version.minor",
@@ -67,7 +71,7 @@ constexpr std::string_view format_words =
     "DeviceInfo DeviceList huawei.com huawei ascend Unhealthy NetworkUnhealthy Ascend Ascend310P Ascend910 310P "
     "NVIDIA GPU NPU true false null yes no high low whole success allocating failed spread binpack "
     "topology-aware mutex slot single mixed none time-slicing mps mig hami-core ignore 1c 2c 4c 8c 16c 1cpu 3cpu "
-    "4cpu dvpp ndvpp exclusive share SHARED MIG vGPU";
+    "4cpu dvpp ndvpp exclusive share SHARED MIG vGPU all balanced disabled";
 
 template <std::size_t Count>
 bool is_one_of(std::string_view text, const std::array<const char*, Count>& words) {
@@ -118,10 +122,11 @@ npu_words keep_hardware_words(const kube::snapshot& state, pseudonyms& names) {
 
 bool names_node(std::string_view key) { return is_one_of(key, node_annotations); }
 bool names_group(std::string_view key) { return is_one_of(key, group_annotations); }
+bool names_queue(std::string_view key) { return is_one_of(key, queue_keys); }
 bool names_types(std::string_view key) { return is_one_of(key, type_annotations); }
 
 bool is_annotation_read(const std::string& key, const npu_words& npus) {
-    if (is_one_of(key, annotations_read) || names_node(key) || names_group(key)) return true;
+    if (is_one_of(key, annotations_read) || names_node(key) || names_group(key) || names_queue(key)) return true;
     constexpr std::string_view domain = "hami.io/";
     if (!key.starts_with(domain)) return false;
     std::string rest = key.substr(domain.size());

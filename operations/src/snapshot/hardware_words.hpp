@@ -24,6 +24,7 @@ using npu_words = std::set<std::string, std::greater<>>;
 /// Of these: the annotations whose value is a node, a group of pods, or parts of names of models.
 [[nodiscard]] bool names_node(std::string_view key);
 [[nodiscard]] bool names_group(std::string_view key);
+[[nodiscard]] bool names_queue(std::string_view key); ///< also of a label
 [[nodiscard]] bool names_types(std::string_view key);
 
 /// Whether a dialect reads a label of that name.

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "kept_fields.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/unread_members.hpp"
 #include "vgpuformats/json.hpp"
@@ -17,119 +18,6 @@ namespace vgpuops::snapshots {
 using vgpuformats::value_kind;
 
 namespace {
-
-/// Paths of fields that are read. A path keeps everything below it; items of lists have no step of their own. "{}" at
-/// the end: that the field is there counts, and not what it says.
-constexpr std::array node_fields{"metadata/name",          "metadata/labels",
-                                 "metadata/annotations",   "metadata/deletionTimestamp",
-                                 "spec/unschedulable",     "spec/taints",
-                                 "status/allocatable",     "status/capacity",
-                                 "status/conditions/type", "status/conditions/status"};
-constexpr std::array pod_fields{"metadata/name",
-                                "metadata/generateName",
-                                "metadata/namespace",
-                                "metadata/uid",
-                                "metadata/labels",
-                                "metadata/annotations",
-                                "metadata/creationTimestamp",
-                                "metadata/deletionTimestamp",
-                                "metadata/ownerReferences/kind",
-                                "metadata/ownerReferences/controller",
-                                "spec/nodeName",
-                                "spec/schedulerName",
-                                "spec/priority",
-                                "spec/priorityClassName",
-                                "spec/runtimeClassName",
-                                "spec/hostNetwork",
-                                "spec/nodeSelector",
-                                "spec/affinity",
-                                "spec/tolerations",
-                                "spec/topologySpreadConstraints",
-                                "spec/resourceClaims/name",
-                                "spec/schedulingGates",
-                                "spec/volumes/persistentVolumeClaim/{}",
-                                "spec/volumes/ephemeral/{}",
-                                "spec/volumes/csi/{}",
-                                "spec/overhead",
-                                "spec/resources",
-                                "status/phase",
-                                "status/startTime"};
-/// Of spec/containers, spec/initContainers and spec/ephemeralContainers. The misspelt ones are told as mistakes.
-constexpr std::array container_fields{
-    "name",          "resources", "resource", "resouces", "ressources", "restartPolicy", "securityContext/privileged",
-    "ports/hostPort"};
-constexpr std::array namespace_fields{"metadata/name", "metadata/labels"};
-constexpr std::array config_map_fields{"metadata/name", "metadata/namespace", "data"};
-constexpr std::array rule_fields{"metadata/name", "metadata/namespace", "spec/minMember", "spec/extendedResourceName",
-                                 "value"};
-
-/// The fields that a path leads to, copied from one object to another.
-void keep(const document& from, std::string_view path, document& to) {
-    if (from.is_list()) {
-        if (!to.is_list()) to = document::list(std::vector<document>(from.items.size(), document::map()));
-        for (std::size_t i = 0; i < from.items.size(); ++i) keep(from.items[i], path, to.items[i]);
-        return;
-    }
-    if (!from.is_map()) { // no object where there should be one: the reader tells it as it is
-        to = from;
-        return;
-    }
-    const auto slash = path.find('/');
-    const document* const member = from.find(path.substr(0, slash));
-    if (member == nullptr) return;
-    document& target = to[path.substr(0, slash)];
-    if (slash == std::string_view::npos) {
-        target = *member;
-    } else if (path.substr(slash + 1) == "{}") {
-        target = member->is_null() ? *member : document::map();
-    } else {
-        if (target.is_null()) target = document::map();
-        keep(*member, path.substr(slash + 1), target);
-    }
-}
-
-template <std::size_t Count>
-void keep_all(const document& from, const std::array<const char*, Count>& paths, const std::string& below,
-              document& to) {
-    for (const char* const path : paths) keep(from, below + path, to);
-}
-
-/// Items that have nothing left of them, as a volume that any node has.
-void drop_empty_items(document& object, const char* list) {
-    document& spec = object["spec"];
-    if (!spec.is_map() || spec.find(list) == nullptr || !spec.find(list)->is_list()) return;
-    auto& items = spec[list].items;
-    std::erase_if(items, [](const document& item) { return item.is_map() && item.members.empty(); });
-    if (items.empty()) std::erase_if(spec.members, [&](const auto& member) { return member.first == list; });
-}
-
-/// kubectl's copy of what it was last told to apply says everything twice, and nothing is decided by it.
-constexpr const char* applied_copy = "kubectl.kubernetes.io/last-applied-configuration";
-
-void drop_copy(document& object) {
-    document& metadata = object["metadata"];
-    if (!metadata.is_map() || metadata.find("annotations") == nullptr) return;
-    std::erase_if(metadata["annotations"].members, [](const auto& member) { return member.first == applied_copy; });
-}
-
-document headed(const document& from, const std::string& kind) {
-    document result = document::map();
-    const document* const version = from.find("apiVersion");
-    if (version != nullptr) result["apiVersion"] = *version;
-    result["kind"] = kind;
-    return result;
-}
-
-document normalised_pod(const document& from) {
-    document result = headed(from, "Pod");
-    keep_all(from, pod_fields, "", result);
-    for (const char* const list : {"containers", "initContainers", "ephemeralContainers"}) {
-        keep_all(from, container_fields, "spec/" + std::string{list} + "/", result);
-    }
-    drop_empty_items(result, "volumes");
-    drop_copy(result);
-    return result;
-}
 
 std::string text_at(const document& object, std::initializer_list<std::string_view> path) {
     const document* value = &object;
@@ -161,6 +49,38 @@ expected<void> take_apart(const document& object, const std::string& kind, const
     to.push_back(object);
     if (own_kind.empty() && !kind.empty()) to.back()["kind"] = kind;
     return {};
+}
+
+std::string with_default(const std::string& ns) { return ns.empty() ? "default" : ns; }
+
+/// The group of its apiVersion, as two groups have a Job; empty: that of Kubernetes itself.
+std::string group_of(const document& object) {
+    const std::string version = text_at(object, {"apiVersion"});
+    const auto slash = version.find('/');
+    return slash == std::string::npos ? "" : version.substr(0, slash + 1);
+}
+
+/// Kind and name of what made a pod, "Job team/train"; empty: nothing.
+std::string maker_of(const document& pod) {
+    const document* const metadata = pod.find("metadata");
+    const document* const owners = metadata == nullptr ? nullptr : metadata->find("ownerReferences");
+    if (owners == nullptr || !owners->is_list()) return {};
+    const auto controls = [](const document& owner) {
+        const document* const controller = owner.find("controller");
+        return controller != nullptr && controller->kind == value_kind::boolean && controller->text == "true";
+    };
+    const auto owner = std::ranges::find_if(owners->items, controls);
+    if (owner == owners->items.end()) return {};
+    return text_at(*owner, {"kind"}) + " " + with_default(text_at(pod, {"metadata", "namespace"})) + "/" +
+           text_at(*owner, {"name"});
+}
+
+/// Also Kueue's Workload, whose pods are made once it is let in.
+bool makes_pods(const document& object, const std::string& kind) {
+    kube::manifest headers;
+    headers.api_version = text_at(object, {"apiVersion"});
+    headers.kind = kind;
+    return kind == "Workload" || kube::makes_pods(headers);
 }
 
 /// The names of ConfigMaps that some dialect reads of a node.
@@ -197,28 +117,35 @@ document normalised(std::span<const document> objects, const vgpualloc::dialect_
         const bool of_the_cluster = kind == "Node" || kind == "Namespace" || kube::is_of_the_cluster(kind);
         // Objects without a name are told one by one.
         return name.empty() ||
-               seen.insert(kind + " " + (of_the_cluster || !ns.empty() ? ns : "default") + "/" + name).second;
+               seen.insert(group_of(object) + kind + " " + (of_the_cluster ? ns : with_default(ns)) + "/" + name)
+                   .second;
     };
-    std::array<std::vector<document>, 5> by_kind; // nodes, ConfigMaps, namespaces, rules, pods
+    std::set<std::string> makers_alone; // of which no pod was seen that has ended
     for (const document& object : objects) {
         const std::string kind = kind_of(object);
-        if (kind == "Node" && is_new(object, kind)) {
-            by_kind[0].push_back(headed(object, kind));
-            keep_all(object, node_fields, "", by_kind[0].back());
-            drop_copy(by_kind[0].back());
-        } else if (kind == "ConfigMap" && config_maps.contains(name_of(object))) {
-            by_kind[1].push_back(headed(object, kind)); // of several of a name the last one counts
-            keep_all(object, config_map_fields, "", by_kind[1].back());
-        } else if (kind == "Namespace" && is_new(object, kind)) {
-            by_kind[2].push_back(headed(object, kind));
-            keep_all(object, namespace_fields, "", by_kind[2].back());
-        } else if (kube::is_rule_kind(kind) && is_new(object, kind)) {
-            by_kind[3].push_back(headed(object, kind));
-            keep_all(object, rule_fields, "", by_kind[3].back());
+        const std::string ns = with_default(text_at(object, {"metadata", "namespace"}));
+        if (makes_pods(object, kind)) makers_alone.insert(kind + " " + ns + "/" + name_of(object));
+    }
+    enum group : std::uint8_t { nodes, config_maps_read, namespaces, rules, makers, pods, groups };
+    std::array<std::vector<document>, groups> by_kind; // in the order of the file
+    for (const document& object : objects) {
+        const std::string kind = kind_of(object);
+        if (kind == "ConfigMap") { // of several of a name the last one counts
+            if (config_maps.contains(name_of(object))) by_kind[config_maps_read].push_back(kept_of_config_map(object));
         } else if (kind == "Pod") {
+            // Of the pods of one maker that have ended one tells that it has made some.
             const std::string phase = text_at(object, {"status", "phase"});
-            if (phase == "Succeeded" || phase == "Failed" || !is_new(object, kind)) continue;
-            by_kind[4].push_back(normalised_pod(object));
+            const bool is_wanted =
+                (phase != "Succeeded" && phase != "Failed") || makers_alone.erase(maker_of(object)) > 0;
+            if (is_wanted && is_new(object, kind)) by_kind[pods].push_back(kept_of_pod(object));
+        } else if (kind == "Node") {
+            if (is_new(object, kind)) by_kind[nodes].push_back(kept_of_node(object));
+        } else if (kind == "Namespace") {
+            if (is_new(object, kind)) by_kind[namespaces].push_back(kept_of_namespace(object));
+        } else if (kube::is_rule_kind(kind) || kind == "LocalQueue") {
+            if (is_new(object, kind)) by_kind[rules].push_back(kept_of_rule(object, kind));
+        } else if (makes_pods(object, kind)) {
+            if (is_new(object, kind)) by_kind[makers].push_back(kept_of_maker(object, kind));
         }
     }
     document list = document::map({{"apiVersion", "v1"}, {"kind", "List"}, {"items", document::list()}});
@@ -237,7 +164,7 @@ expected<std::vector<kube::manifest>> manifests_of(const document& list, const s
 namespace {
 
 vgpualloc::kubernetes::pod without_copy(vgpualloc::kubernetes::pod object) {
-    object.annotations.erase(applied_copy);
+    object.annotations.erase(std::string{applied_copy});
     return object;
 }
 

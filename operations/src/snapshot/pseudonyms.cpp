@@ -17,8 +17,9 @@ namespace vgpuops::snapshots {
 
 namespace {
 
-constexpr std::array<std::string_view, 15> stems{"node",  "pod", "ns",    "container", "label", "value", "DEV", "group",
-                                                 "claim", "uid", "sched", "class",     "rule",  "",      "word"};
+constexpr std::array<std::string_view, 17> stems{"node", "pod",   "ns",    "container", "label", "value",
+                                                 "DEV",  "group", "claim", "uid",       "sched", "class",
+                                                 "rule", "owner", "queue", "",          "word"};
 
 bool is_token_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
@@ -98,7 +99,8 @@ bool has_known_attributes(std::string_view text) {
 
 /// Whether a name is one that Kubernetes takes, where it looks.
 bool is_as_wanted(name_class kind, const std::string& name) {
-    if (kind == name_class::node || kind == name_class::pod) return kube::is_subdomain(name);
+    if (kind == name_class::node || kind == name_class::pod || kind == name_class::owner)
+        return kube::is_subdomain(name);
     return kind != name_class::container || kube::is_label(name);
 }
 

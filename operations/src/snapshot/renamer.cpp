@@ -8,6 +8,7 @@
 #include "vgpualloc/kube/pod_sets.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuops/show/names.hpp"
 
 namespace vgpuops::snapshots {
 
@@ -48,13 +49,21 @@ std::string renamer::label_key(const std::string& key) {
     if (const std::size_t length = length_of_resource(key); length > 0) {
         return resource_name(key.substr(0, length)) + key.substr(length);
     }
-    // The name of a node is a label of its own, which nodes that are added get for themselves; so is a namespace's.
-    const bool is_of_name = key == vgpualloc::hostname_label || key == vgpualloc::kube::namespace_label;
+    // Labels whose values are names: nodes that are added get that of the host for themselves.
+    constexpr std::array<std::string_view, 4> of_names{vgpualloc::hostname_label, vgpualloc::kube::namespace_label,
+                                                       "topology.kubernetes.io/zone", "topology.kubernetes.io/region"};
+    const bool is_of_name = std::ranges::find(of_names, key) != of_names.end() || names_queue(key) ||
+                            std::ranges::find(show::pool_labels, key) != show::pool_labels.end();
     return is_label_read(key, names_) || is_of_name ? key : name(name_class::label_key, key);
+}
+
+std::string renamer::queue_name(const std::string& queue) {
+    return queue == "default" ? queue : name(name_class::queue, queue);
 }
 
 std::string renamer::label_value(const std::string& key, const std::string& value) {
     if (key == vgpualloc::kube::namespace_label) return value == "default" ? value : name(name_class::ns, value);
+    if (names_queue(key)) return queue_name(value);
     if (!is_label_read(key, names_)) return names_.value_of(key, value);
     if (key.ends_with(".product")) return names_.product_of(value);
     return names_.is_plain(value) ? value : name(name_class::label_value, value);
@@ -138,6 +147,8 @@ void renamer::change_annotations(document& metadata) {
             value.text = keys_alone(value.text);
         } else if (names_group(key)) {
             value.text = name(name_class::group, value.text);
+        } else if (names_queue(key)) {
+            value.text = queue_name(value.text);
         } else if (names_types(key)) {
             value.text = types_text(value.text);
         } else {

@@ -26,6 +26,8 @@ protected:
     /// Items of a list whose number alone counts.
     void empty_items(document& object, std::string_view member);
     std::string label_key(const std::string& key);
+    /// What names no queue is in the one that is called default.
+    std::string queue_name(const std::string& queue);
     std::string label_value(const std::string& key, const std::string& value);
     void change_labels(document& object, std::string_view member);
     /// JSON by its values, other texts by their tokens.

@@ -317,6 +317,8 @@ error with_export_advice(error failure) {
     return failure;
 }
 
+bool makes_pods(const manifest& object) { return has_roles(object) || maker_of(object) != nullptr; }
+
 bool is_rule_kind(std::string_view kind) {
     constexpr std::array<std::string_view, 10> kinds{
         "ClusterQueue", "Cohort",        "DeviceClass", "LimitRange",    "PodDisruptionBudget",

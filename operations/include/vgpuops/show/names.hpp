@@ -1,6 +1,7 @@
 // What nodes, devices and requests are called in tables: pools, kinds, shapes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -28,6 +29,11 @@ private:
     std::map<std::string, std::set<std::string>> models_; ///< by short name
 };
 
+/// Labels by which nodes are in pools; the first that a node has counts.
+inline constexpr std::array<std::string_view, 6> pool_labels{
+    "cloud.google.com/gke-nodepool",  "eks.amazonaws.com/nodegroup",
+    "kubernetes.azure.com/agentpool", "agentpool",
+    "karpenter.sh/nodepool",          "pool"};
 /// Of a node, the value of the first of these labels that it has: of GKE, EKS, AKS and Karpenter, and `pool`; empty:
 /// it has none.
 [[nodiscard]] std::string pool_of(const vgpualloc::node& node);

@@ -25,6 +25,8 @@ enum class name_class : std::uint8_t {
     scheduler,
     priority,
     rule,
+    owner, ///< of pods
+    queue,
     time,
     word, ///< any other text
 };

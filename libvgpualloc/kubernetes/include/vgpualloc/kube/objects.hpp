@@ -83,6 +83,8 @@ struct manifest {
 [[nodiscard]] bool is_label(std::string_view name);
 [[nodiscard]] bool is_subdomain(std::string_view name);
 
+/// Whether objects of that kind and apiVersion make pods that are read.
+[[nodiscard]] bool makes_pods(const manifest& object);
 /// Whether the object is a workload whose pods have several roles: a manifest each.
 [[nodiscard]] bool has_roles(const manifest& object);
 /// Whether pods of such a workload start together or not at all; of a Volcano Job that does not say how many, all do.
