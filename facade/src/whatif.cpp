@@ -200,6 +200,7 @@ expected<void> check_beside_layouts(const whatif_question& question) {
             bad_value(error_code::unsupported, "", value, std::string{"none beside "} + beside).at(option));
     };
     if (!question.add_nodes.empty()) return refuse("--add-nodes", question.add_nodes.front(), "--find-layout");
+    if (!question.modes.empty()) return refuse("--set-mode", question.modes.front(), "--find-layout");
     if (question.pods.empty()) return {};
     if (!question.add_pods.empty()) {
         return refuse("--add-pods", question.add_pods.front(),

@@ -64,10 +64,18 @@ error not_the_same(const std::string& what) {
         .at("internal error");
 }
 
-expected<kube::snapshot> read_again(const document& list, const vgpualloc::dialect_set& dialects) {
-    const auto manifests = vgpuops::snapshots::manifests_of(list, "snapshot");
+/// What is read of the list that would be written.
+struct read_list {
+    std::vector<kube::manifest> objects;
+    kube::snapshot state;
+};
+
+expected<read_list> read_again(const document& list, const vgpualloc::dialect_set& dialects) {
+    auto manifests = vgpuops::snapshots::manifests_of(list, "snapshot");
     if (!manifests) return unexpected(manifests.error());
-    return kube::make_snapshot(*manifests, dialects);
+    auto state = kube::make_snapshot(*manifests, dialects);
+    if (!state) return unexpected(state.error());
+    return read_list{.objects = *std::move(manifests), .state = *std::move(state)};
 }
 
 /// The objects to be written, after reading them again and comparing with what they were made of.
@@ -76,14 +84,17 @@ expected<document> checked_list(const cluster_texts& objects, const kube::snapsh
     auto list = vgpuops::snapshots::normalised(objects.documents, dialects);
     auto again = read_again(list, dialects);
     if (!again) return unexpected(again.error());
-    if (const std::string other = vgpuops::snapshots::difference_of(state, *again); !other.empty()) {
+    if (const std::string other = vgpuops::snapshots::difference_of(state, again->state); !other.empty()) {
         return unexpected(not_the_same(other));
     }
     if (!anonymise) return list;
-    auto nameless = vgpuops::snapshots::anonymised(list, *again);
+    auto nameless = vgpuops::snapshots::anonymised(list, again->state);
     auto read = read_again(nameless, dialects);
     if (!read) return unexpected(read.error());
-    if (const std::string other = vgpuops::snapshots::decided_otherwise(*again, *read); !other.empty()) {
+    if (const std::string other = vgpuops::snapshots::other_object(again->objects, read->objects); !other.empty()) {
+        return unexpected(not_the_same(other));
+    }
+    if (const std::string other = vgpuops::snapshots::decided_otherwise(again->state, read->state); !other.empty()) {
         return unexpected(not_the_same(other));
     }
     return nameless;

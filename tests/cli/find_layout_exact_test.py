@@ -59,7 +59,8 @@ class FindLayout(CliTest):
                         objects.append(clusters.pod(f"r-{name}-{position}-{i}", resources, on=name))
                         demand[position][0] += 1
         for position, per_gpu in enumerate((4, 2, 1, 0.5)):
-            for i in range(1 + random_.randint(0, int(capacity * per_gpu))):
+            # A mix without some of the profiles may be served best by layouts that have them too.
+            for i in range(0 if random_.random() < 0.3 else 1 + random_.randint(0, int(capacity * per_gpu))):
                 size = random_.randint(1, sizes_max)
                 resources = {f"nvidia.com/mig-{PROFILES[position]}": str(size), "cpu": "1"}
                 objects.append(clusters.pod(f"w-{position}-{i}", resources))
@@ -85,16 +86,48 @@ class FindLayout(CliTest):
         if not self.has_solver():
             self.skipTest("vgpusim is built without HiGHS")
         random_ = random.Random(5)
+        exhaustive = 0
         for case in range(20):
             objects, groups, demand = self.draw(random_, 1)
             path, answer = self.answer_of(objects)
-            self.assertFalse(answer["is_exhaustive"], case)
+            exhaustive += answer["is_exhaustive"]
             optimum = self.optimum_of(groups, demand)
             self.assertEqual(answer["rows"][0]["run"], optimum, f"case {case}: {groups}, {demand}")
+            if answer["is_exhaustive"]:
+                continue
             self.assertEqual(answer["run_most"], optimum, f"case {case}")
             if case % 5 == 0:
                 text = self.vgpusim("whatif", path, "--find-layout", "mig-*", "--policy", "best_fit").stdout
                 self.assertIn("were tried, and no layouts have instances for more pods (exact)", text)
+        self.assertLess(exhaustive, 10)
+
+    def test_a_layout_with_a_profile_that_nobody_asks_for(self):
+        nodes = [cut_node(f"mig-{i}", "NVIDIA-A100-SXM4-80GB", 1, "all-1g.10gb") for i in range(9)]
+        pods = [clusters.pod(f"w1-{i}", {"nvidia.com/mig-1g.10gb": "1"}) for i in range(2)]
+        pods += [clusters.pod(f"w2-{i}", {"nvidia.com/mig-2g.20gb": "1"}) for i in range(25)]
+        _, answer = self.answer_of([*nodes, *pods])
+        self.assertEqual(answer["rows"][0]["run"], 27)
+        self.assertIn("all-balanced", answer["rows"][0]["layouts"])
+
+    def test_pods_beyond_what_their_node_offers_go_on_running(self):
+        """A GPU of node bad has failed: its pods are counted as they run, and take no instance of the others."""
+        bad = cut_node("bad", "NVIDIA-A100-SXM4-80GB", 1, "all-1g.10gb")
+        bad["status"]["allocatable"] = {**bad["status"]["allocatable"], "nvidia.com/mig-1g.10gb": "1"}
+        nodes = [cut_node(f"mig-{i}", "NVIDIA-A100-SXM4-80GB", 1, "all-1g.10gb") for i in range(9)]
+        pods = [clusters.pod(f"r-{i}", {"nvidia.com/mig-1g.10gb": "1"}, on="bad") for i in range(7)]
+        pods += [clusters.pod(f"w-{i}", {"nvidia.com/mig-3g.40gb": "1"}) for i in range(18)]
+        _, answer = self.answer_of([bad, *nodes, *pods])
+        self.assertEqual(answer["rows"][0]["run"], 25)
+        self.assertTrue(all(count >= 0 for row in answer["rows"] for count in row["spare"].values()))
+
+    def test_of_equal_layouts_the_one_with_the_fewest_restarts(self):
+        """Two nodes of four GPUs are busy, six of two are not; either would do."""
+        busy = [cut_node(f"mig-a{i}", "NVIDIA-A100-SXM4-80GB", 4, "all-1g.10gb") for i in range(6)]
+        idle = [cut_node(f"mig-b{i}", "NVIDIA-A100-SXM4-80GB", 2, "all-1g.10gb") for i in range(6)]
+        pods = [clusters.pod(f"r-{i}", {"nvidia.com/mig-1g.10gb": "1"}, on=f"mig-a{i % 6}") for i in range(12)]
+        pods += [clusters.pod(f"w-{i}", {"nvidia.com/mig-3g.40gb": "1"}) for i in range(8)]
+        _, answer = self.answer_of([*busy, *idle, *pods])
+        self.assertEqual((answer["rows"][0]["run"], answer["rows"][0]["restart"]), (20, 0))
 
     def test_the_bound_holds_and_every_uniform_layout_was_tried(self):
         """Pods of two instances may come before those of one, and then fewer run than there are instances for."""
@@ -107,12 +140,11 @@ class FindLayout(CliTest):
             _, answer = self.answer_of(objects)
             optimum = self.optimum_of(groups, demand)
             best = answer["rows"][0]["run"]
-            self.assertEqual(answer["run_most"], optimum, f"case {case}: {groups}, {demand}")
+            if not answer["is_exhaustive"]:
+                self.assertEqual(answer["run_most"], optimum, f"case {case}: {groups}, {demand}")
             self.assertLessEqual(best, optimum)
             exact += best == optimum
-            for layout in LAYOUTS:
-                row = next(row for row in answer["rows"] if set(row["layouts"]) == {layout})
-                self.assertLessEqual(row["run"], best)
+            self.assertEqual(best, max(row["run"] for row in answer["rows"]))
         self.assertGreater(exact, 0)
 
 

@@ -70,7 +70,7 @@ class QueuesTest(CliTest):
         self.assertEqual(rows[0], "4 pods wait, none fits now. 3 owners make no pods.")
         big = next(row for row in rows if "train/big Job" in row)
         self.assertRegex(big, rf"^queue +- +4\.0  train/big Job +{SHORT.format(4)} +11-26 08:00Z$")
-        self.assertIn("preemption, fair sharing and borrowing of ClusterQueue: team", rows[-1])
+        self.assertIn("preemption and fair sharing of ClusterQueue: team", rows[-1])
         first = self.printed("why", *files, "--pod", "train/ray").splitlines()[0]
         self.assertEqual(first, f"train/ray (RayJob) makes no pods, queue: {SHORT.format(3)}.")
         owner = self.document("why", *files, "--pod", "train/big")

@@ -151,7 +151,7 @@ class WhatIf(CliTest):
         self.assertEqual(answer["counts"]["waiting"]["quota"], 2)
         entry = answer["pods"][-1]
         self.assertEqual((entry["wanted"], len(entry["placed"]), entry["held_back"], entry["verdict"]), (3, 1, 2, "quota"))
-        self.assertEqual(entry["quota"], {"quota": "gpus", "resource": "requests.volcano.sh/vgpu-number", "hard": "2", "used": "2", "needed": "1",
+        self.assertEqual(entry["quota"], {"quota": "gpus", "queue": None, "resource": "requests.volcano.sh/vgpu-number", "hard": "2", "used": "2", "needed": "1",
                                           "container": None, "text": "requests.volcano.sh/vgpu-number 2 of 2 used, 1 more needed"})
         self.assertEqual(answer["not_considered"], ["requests.ephemeral-storage of ResourceQuota gpus"])
         text = self.vgpusim("whatif", file, "--add-pods", added).stdout

@@ -225,6 +225,37 @@ class Why(CliTest):
             done = self.vgpusim(command, self.write("cluster.json", json.dumps(objects)))
             self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_units_of_gpus_that_are_out_are_not_free(self):
+        """kube-scheduler takes what runs from what is allocatable, whichever GPU it is on."""
+        labels = {"kubernetes.io/hostname": "t", "nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.memory": "15360",
+                  "nvidia.com/gpu.count": "4", "nvidia.com/gpu.replicas": "4"}
+        amounts = {"cpu": "64", "memory": "256Gi", "pods": "110"}
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "t", "labels": labels},
+                "status": {"allocatable": {**amounts, "nvidia.com/gpu": "8"}, "capacity": {**amounts, "nvidia.com/gpu": "16"},
+                           "conditions": [{"type": "Ready", "status": "True"}]}}
+
+        def pod(name, node_name=None):
+            spec = {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}],
+                    **({"nodeName": node_name} if node_name else {})}
+            return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "d"}, "spec": spec,
+                    "status": {"phase": "Running" if node_name else "Pending"}}
+
+        for running, words in ((8, "all used"), (7, "fits now")):
+            items = [node, pod("w"), *(pod(f"p{i}", "t") for i in range(running))]
+            file = self.write("c.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+            self.assertIn(f"d/w waits, {words}", self.vgpusim("why", file, "--pod", "w").stdout)
+
+    def test_storage_and_huge_pages_are_named(self):
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "w", "namespace": "d"}, "spec": {"containers": [
+            {"name": "c", "resources": {"requests": {"ephemeral-storage": "20Gi"}, "limits": {"hugepages-2Mi": "1Gi", "memory": "1Gi",
+                                                                                             "nvidia.com/gpu": "1"}}}]}}
+        cluster = json.loads((SOURCE / ATLAS).read_text())
+        cluster["items"].append(pod)
+        file = self.write("c.json", json.dumps(cluster))
+        text = self.vgpusim("why", file, "--pod", "d/w").stdout
+        for words in ("ephemeral storage (spec.containers[].resources)", "huge pages (spec.containers[].resources)"):
+            self.assertIn(words, text)
+
 
 if __name__ == "__main__":
     unittest.main()

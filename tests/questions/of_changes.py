@@ -6,6 +6,7 @@ import datetime
 import io
 import itertools
 import json
+import operator
 from fractions import Fraction
 
 import clusters
@@ -153,9 +154,14 @@ class Questions(OfNow):
                     profile = unit.removeprefix("nvidia.com/mig-")
                     # Nobody comes to a node that is out of service, and who is there stays.
                     fixed[profile] += amount - node.units[unit] if node.is_out() else amount
-        # Of each node: its own, and those that have nothing but what the mix asks for.
-        layouts = [[layout for layout, counts in clusters.LAYOUTS.items()
-                    if all(profile in wanted for profile in counts) or layout == self.world.nodes[name].labels["nvidia.com/mig.config"]] for name in names]
+        # Of each node: its own, and those with something that the mix asks for which no other one has as much of.
+        useful = {layout: tuple(counts.get(profile, 0) for profile in sorted(wanted)) for layout, counts in clusters.LAYOUTS.items()}
+
+        def is_replaced(layout):
+            return any(other != useful[layout] and all(map(operator.ge, other, useful[layout])) for other in useful.values())
+
+        layouts = [[layout for layout in useful if (any(useful[layout]) and not is_replaced(layout))
+                    or layout == self.world.nodes[name].labels["nvidia.com/mig.config"]] for name in names]
         expected = {}
         for ways in itertools.product(*layouts):
             supply = collections.Counter(fixed)

@@ -50,10 +50,9 @@ private:
         const std::string of_kind = kind->text;
         document& metadata = object["metadata"];
         if (!metadata.is_map()) hide(metadata);
-        if (object.find("apiVersion") != nullptr) {
-            document& version = object["apiVersion"];
-            if (!version.is_text() || !is_known_version(version.text)) hide(version);
-        }
+        change_text(object, "apiVersion", [this](const std::string& version) {
+            return is_known_version(version) ? version : name(name_class::word, version);
+        });
         if (of_kind == "Node") {
             change_node(object, metadata);
         } else if (of_kind == "Pod") {
@@ -82,7 +81,8 @@ private:
             rename(metadata, "name", kind == "PodGroup" ? name_class::group : name_class::rule);
         }
         change_owners(metadata, nullptr);
-        for (const char* const member : {"value", "globalDefault"}) hide_text(object, member);
+        hide_no_number(object, "value");
+        hide_text(object, "globalDefault");
         change_rule_spec(object);
         change_rule_status(object);
     }
@@ -92,15 +92,19 @@ private:
         document& spec = object["spec"];
         if (!spec.is_map()) return hide(spec);
         for (const char* const amounts : {"hard", "minResources", "capability"}) change_quota(spec, amounts);
-        change_items(spec, "scopes", value_kind::text, [this](document& scope) { change_scope(scope); });
+        change_items(spec, "scopes", value_kind::text, [this](document& scope) {
+            document holder = document::map({{"scopeName", scope}});
+            keep_scope(holder);
+            scope = holder["scopeName"];
+        });
         if (spec.find("scopeSelector") != nullptr) {
             document& selector = spec["scopeSelector"];
             if (!selector.is_map()) hide(selector);
             change_items(selector, "matchExpressions", value_kind::map, [this](document& entry) {
-                if (entry.find("scopeName") != nullptr) change_scope(entry["scopeName"]);
+                keep_scope(entry);
                 keep_words(entry, "operator", {"In", "NotIn", "Exists", "DoesNotExist"});
                 change_items(entry, "values", value_kind::text, [this](document& value) { rename_priority(value); });
-                hide_others(entry, {"scopeName", "operator", "values"});
+                keep_members(entry, {"scopeName", "operator", "values"});
             });
         }
         change_items(spec, "limits", value_kind::map, [this](document& item) {
@@ -117,13 +121,8 @@ private:
                      [this](document& group) { change_flavors(group, "flavors"); });
         for (const char* const cohort : {"cohort", "cohortName"}) rename(spec, cohort, name_class::word);
         keep_words(spec, "stopPolicy", {"None", "Hold", "HoldAndDrain"});
-        if (const document* const resource = spec.find("extendedResourceName"); resource != nullptr) {
-            document& written = spec["extendedResourceName"];
-            if (written.is_text())
-                written.text = resource_name(written.text);
-            else
-                hide(written);
-        }
+        change_text(spec, "extendedResourceName",
+                    [this](const std::string& resource) { return resource_name(resource); });
     }
 
     void change_rule_status(document& object) {
@@ -136,14 +135,6 @@ private:
         keep_words(status, "phase", {"Pending", "Running", "Unknown", "Inqueue", "Completed", ""});
         keep_words(status, "state", {"Open", "Closed", "Closing", "Unknown", ""});
         for (const char* const flavors : {"flavorsReservation", "flavorsUsage"}) change_flavors(status, flavors);
-    }
-
-    void change_scope(document& scope) {
-        document holder = document::map({{"scope", scope}});
-        keep_words(holder, "scope",
-                   {"BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "PriorityClass",
-                    "CrossNamespacePodAffinity", "VolumeAttributesClass"});
-        scope = holder["scope"];
     }
 
     /// Amounts by resource, or by what a quota calls it ("requests.nvidia.com/gpu", "count/pods").
@@ -166,22 +157,11 @@ private:
         change_items(holder, member, value_kind::map, [this](document& flavor) {
             rename(flavor, "name", name_class::word);
             change_items(flavor, "resources", value_kind::map, [this](document& resource) {
-                if (resource.find("name") != nullptr) {
-                    document& written = resource["name"];
-                    if (written.is_text())
-                        written.text = resource_name(written.text);
-                    else
-                        hide(written);
-                }
-                for (const char* const amount : {"nominalQuota", "total"}) hide_no_amount(resource, amount);
+                change_text(resource, "name", [this](const std::string& written) { return resource_name(written); });
+                for (const char* const amount : {"nominalQuota", "borrowingLimit", "lendingLimit", "total"})
+                    hide_no_amount(resource, amount);
             });
         });
-    }
-
-    void hide_no_amount(document& holder, std::string_view member) {
-        if (holder.find(member) == nullptr) return;
-        document& amount = holder[member];
-        if (amount.kind != value_kind::number && !(amount.is_text() && is_amount(amount.text))) hide(amount);
     }
 
     /// A number, or a share such as "50%".
@@ -194,18 +174,8 @@ private:
         if (!is_share) hide(share);
     }
 
-    void hide_others(document& holder, std::initializer_list<std::string_view> fields) {
-        std::erase_if(holder.members,
-                      [&](const auto& member) { return std::ranges::find(fields, member.first) == fields.end(); });
-    }
-
     void rename_queue(document& holder, std::string_view member) {
-        if (holder.find(member) == nullptr) return;
-        document& queue = holder[member];
-        if (queue.is_text())
-            queue.text = queue_name(queue.text);
-        else
-            hide(queue);
+        change_text(holder, member, [this](const std::string& queue) { return queue_name(queue); });
     }
 
     void change_maker(document& object, document& metadata) {
@@ -214,16 +184,12 @@ private:
         const document* const made_metadata = made == nullptr ? nullptr : made->find("metadata");
         const document* const labels = made_metadata == nullptr ? nullptr : made_metadata->find("labels");
         for (const char* const member : {"name", "generateName"}) {
-            if (metadata.find(member) == nullptr) continue;
-            document& written = metadata[member];
-            if (written.is_text())
-                written.text = owner_name(written.text, labels);
-            else
-                hide(written);
+            change_text(metadata, member, [&](const std::string& written) { return owner_name(written, labels); });
         }
         for (const char* const moment : {"creationTimestamp", "deletionTimestamp"})
             rename(metadata, moment, name_class::time);
         change_owners(metadata, labels);
+        change_labels(metadata, "labels");
         if (object.find("status") != nullptr) {
             document& status = object["status"];
             if (!status.is_map()) hide(status);
@@ -232,12 +198,7 @@ private:
                            {"Complete", "Failed", "Suspended", "QuotaReserved", "Admitted", "Finished", "Evicted",
                             "PodsReady", "Requeued", "Preempted"});
                 keep_words(condition, "status", {"True", "False", "Unknown"});
-                if (condition.find("message") == nullptr) return;
-                document& message = condition["message"];
-                if (message.is_text())
-                    message.text = annotation_text(message.text);
-                else
-                    hide(message);
+                change_text(condition, "message", [this](const std::string& text) { return annotation_text(text); });
             });
             change_items(status, "admissionChecks", value_kind::map, [this](document& check) {
                 rename(check, "name", name_class::word);
@@ -251,11 +212,14 @@ private:
     void change_templates(document& value, bool has_roles) {
         if (value.is_text()) return hide(value);
         for (document& item : value.items) change_templates(item, false);
-        if (is_pod_template(value)) return change_template(value);
+        if (is_pod_template(value)) {
+            if (value.find("metadata") != nullptr && !value["metadata"].is_map()) hide(value["metadata"]);
+            return change_template(value);
+        }
         for (auto& [field, member] : value.members) {
             if (field == "schedulerName") {
                 rename_scheduler(value);
-            } else if (field == "queueName") {
+            } else if (field == "queueName" || field == "queue") {
                 rename_queue(value, field);
             } else {
                 change_templates(member, has_roles_by_name(field));
@@ -264,10 +228,11 @@ private:
         }
     }
 
-    /// "<group>/v1beta1" of the groups whose objects are read, or "v1".
+    /// "v1", or "<group>/v1beta1" of the groups whose objects are read.
     static bool is_known_version(std::string_view text) {
-        constexpr std::array<std::string_view, 13> groups{"",
+        constexpr std::array<std::string_view, 14> groups{"",
                                                           "apps/",
+                                                          "extensions/",
                                                           "batch/",
                                                           "policy/",
                                                           "scheduling.k8s.io/",
@@ -279,10 +244,29 @@ private:
                                                           "leaderworkerset.x-k8s.io/",
                                                           "kubeflow.org/",
                                                           "ray.io/"};
-        constexpr std::array<std::string_view, 6> versions{"v1", "v1alpha1", "v1beta1", "v1beta2", "v2", "v2beta1"};
         const std::size_t end = text.find('/') + 1; // 0 without one
-        return std::ranges::find(groups, text.substr(0, end)) != groups.end() &&
-               std::ranges::find(versions, text.substr(end)) != versions.end();
+        if (std::ranges::find(groups, text.substr(0, end)) == groups.end()) return false;
+        std::string_view version = text.substr(end);
+        const auto skip_number = [&version] {
+            const std::size_t digits = std::min(version.find_first_not_of("0123456789"), version.size());
+            version.remove_prefix(digits);
+            return digits > 0 && digits <= 2;
+        };
+        if (!version.starts_with('v')) return false;
+        version.remove_prefix(1);
+        if (!skip_number()) return false;
+        for (const std::string_view stage : {"alpha", "beta"}) {
+            if (!version.starts_with(stage)) continue;
+            version.remove_prefix(stage.size());
+            return skip_number() && version.empty();
+        }
+        return version.empty();
+    }
+
+    void keep_scope(document& holder) {
+        keep_words(holder, "scopeName",
+                   {"BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "PriorityClass",
+                    "CrossNamespacePodAffinity", "VolumeAttributesClass"});
     }
 
     static std::string name_of_namespace(const document& metadata) {

@@ -21,35 +21,36 @@ constexpr std::array pod_fields{"metadata/name",
                                 "metadata/generateName",
                                 "metadata/namespace",
                                 "metadata/uid",
-                                "metadata/labels",
-                                "metadata/annotations",
                                 "metadata/creationTimestamp",
                                 "metadata/deletionTimestamp",
                                 "metadata/ownerReferences/kind",
                                 "metadata/ownerReferences/name",
                                 "metadata/ownerReferences/controller",
-                                "spec/nodeName",
-                                "spec/schedulerName",
-                                "spec/priority",
-                                "spec/priorityClassName",
-                                "spec/runtimeClassName",
-                                "spec/hostNetwork",
-                                "spec/nodeSelector",
-                                "spec/affinity",
-                                "spec/tolerations",
-                                "spec/topologySpreadConstraints",
-                                "spec/resourceClaims/name",
-                                "spec/schedulingGates",
-                                "spec/volumes/persistentVolumeClaim/{}",
-                                "spec/volumes/ephemeral/{}",
-                                "spec/volumes/csi/{}",
-                                "spec/overhead",
-                                "spec/resources",
-                                "spec/activeDeadlineSeconds",
                                 "status/conditions/type",
                                 "status/conditions/status",
                                 "status/phase",
                                 "status/startTime"};
+/// Of pods and of templates.
+constexpr std::array template_fields{"metadata/labels",
+                                     "metadata/annotations",
+                                     "spec/nodeName",
+                                     "spec/schedulerName",
+                                     "spec/priority",
+                                     "spec/priorityClassName",
+                                     "spec/runtimeClassName",
+                                     "spec/hostNetwork",
+                                     "spec/nodeSelector",
+                                     "spec/affinity",
+                                     "spec/tolerations",
+                                     "spec/topologySpreadConstraints",
+                                     "spec/resourceClaims/name",
+                                     "spec/schedulingGates",
+                                     "spec/volumes/persistentVolumeClaim/{}",
+                                     "spec/volumes/ephemeral/{}",
+                                     "spec/volumes/csi/{}",
+                                     "spec/overhead",
+                                     "spec/resources",
+                                     "spec/activeDeadlineSeconds"};
 /// Of spec/containers, spec/initContainers and spec/ephemeralContainers. The misspelt ones are told as mistakes.
 constexpr std::array container_fields{
     "name",          "resources", "resource", "resouces", "ressources", "restartPolicy", "securityContext/privileged",
@@ -84,6 +85,8 @@ constexpr std::array rule_fields{"metadata/name",
                                  "spec/resourceGroups/flavors/name",
                                  "spec/resourceGroups/flavors/resources/name",
                                  "spec/resourceGroups/flavors/resources/nominalQuota",
+                                 "spec/resourceGroups/flavors/resources/borrowingLimit",
+                                 "spec/resourceGroups/flavors/resources/lendingLimit",
                                  "spec/cohort",
                                  "spec/cohortName",
                                  "spec/clusterQueue",
@@ -107,6 +110,7 @@ constexpr std::array rule_fields{"metadata/name",
 constexpr std::array maker_fields{"metadata/name",
                                   "metadata/generateName",
                                   "metadata/namespace",
+                                  "metadata/labels",
                                   "metadata/creationTimestamp",
                                   "metadata/deletionTimestamp",
                                   "metadata/ownerReferences/kind",
@@ -114,40 +118,40 @@ constexpr std::array maker_fields{"metadata/name",
                                   "metadata/ownerReferences/controller",
                                   "status/conditions/type",
                                   "status/conditions/status",
-                                  "status/conditions/message",
                                   "status/admissionChecks/name",
                                   "status/admissionChecks/state"};
 /// In the specification of what makes pods, wherever they are: how many, and what holds a template.
-constexpr std::array template_fields{"replicas",
-                                     "parallelism",
-                                     "completions",
-                                     "suspend",
-                                     "tasks",
-                                     "name",
-                                     "minAvailable",
-                                     "jobTemplate",
-                                     "spec",
-                                     "template",
-                                     "replicatedJobs",
-                                     "headGroupSpec",
-                                     "workerGroupSpecs",
-                                     "groupName",
-                                     "minReplicas",
-                                     "maxReplicas",
-                                     "numOfHosts",
-                                     "workerTemplate",
-                                     "size",
-                                     "leaderWorkerTemplate",
-                                     "leaderTemplate",
-                                     "rayClusterSpec",
-                                     "rayClusterConfig",
-                                     "runPolicy",
-                                     "schedulingPolicy",
-                                     "schedulerName",
-                                     "podSets",
-                                     "count",
-                                     "queueName",
-                                     "active"};
+constexpr std::array maker_spec_fields{"replicas",
+                                       "parallelism",
+                                       "completions",
+                                       "suspend",
+                                       "tasks",
+                                       "name",
+                                       "minAvailable",
+                                       "jobTemplate",
+                                       "spec",
+                                       "template",
+                                       "replicatedJobs",
+                                       "headGroupSpec",
+                                       "workerGroupSpecs",
+                                       "groupName",
+                                       "minReplicas",
+                                       "maxReplicas",
+                                       "numOfHosts",
+                                       "workerTemplate",
+                                       "size",
+                                       "leaderWorkerTemplate",
+                                       "leaderTemplate",
+                                       "rayClusterSpec",
+                                       "rayClusterConfig",
+                                       "runPolicy",
+                                       "schedulingPolicy",
+                                       "schedulerName",
+                                       "podSets",
+                                       "count",
+                                       "queueName",
+                                       "queue",
+                                       "active"};
 constexpr std::array role_fields{"pytorchReplicaSpecs", "tfReplicaSpecs",     "mpiReplicaSpecs",
                                  "xgbReplicaSpecs",     "paddleReplicaSpecs", "jaxReplicaSpecs"};
 
@@ -205,9 +209,9 @@ document headed(const document& from, const std::string& kind) {
     return result;
 }
 
-/// What is read of a pod, or of a template; `result` has its headers.
-void keep_pod(const document& from, document& result) {
-    keep_all(from, pod_fields, "", result);
+/// What is read of a template, and of a pod too; `result` may have its headers.
+void keep_template(const document& from, document& result) {
+    keep_all(from, template_fields, "", result);
     for (const char* const list : {"containers", "initContainers", "ephemeralContainers"}) {
         keep_all(from, container_fields, "spec/" + std::string{list} + "/", result);
     }
@@ -225,13 +229,13 @@ document kept_of_templates(const document& value, bool has_roles) {
     if (!value.is_map()) return result;
     if (is_pod_template(value)) {
         result = document::map();
-        keep_pod(value, result);
+        keep_template(value, result);
         return result;
     }
     result.members.clear();
     for (const auto& [field, member] : value.members) {
-        const bool is_kept =
-            has_roles || has_roles_by_name(field) || std::ranges::find(template_fields, field) != template_fields.end();
+        const bool is_kept = has_roles || has_roles_by_name(field) ||
+                             std::ranges::find(maker_spec_fields, field) != maker_spec_fields.end();
         if (is_kept) result[field] = kept_of_templates(member, has_roles_by_name(field));
         if (field == "clusterSelector") result[field] = document::map(); // of a RayJob: it makes no pods then
     }
@@ -256,7 +260,8 @@ document kept_of_node(const document& object) {
 
 document kept_of_pod(const document& object) {
     document result = headed(object, "Pod");
-    keep_pod(object, result);
+    keep_all(object, pod_fields, "", result);
+    keep_template(object, result);
     return result;
 }
 
@@ -281,6 +286,7 @@ document kept_of_rule(const document& object, std::string_view kind) {
 document kept_of_maker(const document& object, std::string_view kind) {
     document result = headed(object, std::string{kind});
     keep_all(object, maker_fields, "", result);
+    if (kind == "Workload") keep(object, "status/conditions/message", result);
     if (const document* const spec = object.find("spec")) result["spec"] = kept_of_templates(*spec, false);
     return result;
 }

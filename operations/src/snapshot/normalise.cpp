@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "kept_fields.hpp"
@@ -83,6 +84,31 @@ bool makes_pods(const document& object, const std::string& kind) {
     return kind == "Workload" || kube::makes_pods(headers);
 }
 
+/// Which pods that have ended still count: for quotas and budgets, and as those that their maker has made.
+class ended_pods_read {
+public:
+    explicit ended_pods_read(std::span<const document> objects) {
+        for (const document& object : objects) {
+            const std::string kind = kind_of(object);
+            const std::string ns = with_default(text_at(object, {"metadata", "namespace"}));
+            if (kind == "ResourceQuota" || kind == "PodDisruptionBudget") namespaces_.insert(ns);
+            if (makes_pods(object, kind)) makers_.insert(kind + " " + ns + "/" + name_of(object));
+        }
+    }
+
+    /// Also true for pods that have not ended.
+    [[nodiscard]] bool is_wanted(const document& pod) const {
+        const std::string phase = text_at(pod, {"status", "phase"});
+        if (phase != "Succeeded" && phase != "Failed") return true;
+        return namespaces_.contains(with_default(text_at(pod, {"metadata", "namespace"}))) ||
+               makers_.contains(maker_of(pod));
+    }
+
+private:
+    std::set<std::string> namespaces_{};
+    std::set<std::string> makers_{};
+};
+
 /// The names of ConfigMaps that some dialect reads of a node.
 std::set<std::string> config_maps_of(std::span<const document> objects, const vgpualloc::dialect_set& dialects) {
     std::set<std::string> names;
@@ -120,12 +146,7 @@ document normalised(std::span<const document> objects, const vgpualloc::dialect_
                seen.insert(group_of(object) + kind + " " + (of_the_cluster ? ns : with_default(ns)) + "/" + name)
                    .second;
     };
-    std::set<std::string> makers_alone; // of which no pod was seen that has ended
-    for (const document& object : objects) {
-        const std::string kind = kind_of(object);
-        const std::string ns = with_default(text_at(object, {"metadata", "namespace"}));
-        if (makes_pods(object, kind)) makers_alone.insert(kind + " " + ns + "/" + name_of(object));
-    }
+    const ended_pods_read ended{objects};
     enum group : std::uint8_t { nodes, config_maps_read, namespaces, rules, makers, pods, groups };
     std::array<std::vector<document>, groups> by_kind; // in the order of the file
     for (const document& object : objects) {
@@ -133,11 +154,7 @@ document normalised(std::span<const document> objects, const vgpualloc::dialect_
         if (kind == "ConfigMap") { // of several of a name the last one counts
             if (config_maps.contains(name_of(object))) by_kind[config_maps_read].push_back(kept_of_config_map(object));
         } else if (kind == "Pod") {
-            // Of the pods of one maker that have ended one tells that it has made some.
-            const std::string phase = text_at(object, {"status", "phase"});
-            const bool is_wanted =
-                (phase != "Succeeded" && phase != "Failed") || makers_alone.erase(maker_of(object)) > 0;
-            if (is_wanted && is_new(object, kind)) by_kind[pods].push_back(kept_of_pod(object));
+            if (ended.is_wanted(object) && is_new(object, kind)) by_kind[pods].push_back(kept_of_pod(object));
         } else if (kind == "Node") {
             if (is_new(object, kind)) by_kind[nodes].push_back(kept_of_node(object));
         } else if (kind == "Namespace") {
@@ -178,6 +195,29 @@ bool same_pod(const kube::snapshot_pod& left, const kube::snapshot_pod& right) {
 }
 
 } // namespace
+
+std::string other_object(std::span<const kube::manifest> before, std::span<const kube::manifest> after) {
+    const auto facts = [](const kube::manifest& object) {
+        return std::tuple{object.kind,
+                          object.replicas,
+                          object.one_per_node,
+                          object.min_available,
+                          object.pod.has_value(),
+                          object.phase,
+                          object.priority,
+                          object.quota_hard.size(),
+                          object.quota_used.size(),
+                          object.gates.size(),
+                          object.terminating,
+                          object.problems.empty(),
+                          object.policy != nullptr,
+                          object.queueing != nullptr};
+    };
+    for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
+        if (facts(before[i]) != facts(after[i])) return before[i].kind + " " + before[i].name;
+    }
+    return before.size() == after.size() ? "" : "the number of objects";
+}
 
 std::string difference_of(const kube::snapshot& before, const kube::snapshot& after) {
     if (before.nodes().nodes.size() != after.nodes().nodes.size()) return "the number of nodes";

@@ -144,25 +144,23 @@ void pod_renamer::change_pod_spec(document& spec) {
     hide_text(spec, "activeDeadlineSeconds");
     rename(spec, "runtimeClassName", name_class::word);
     hide_text(spec, "hostNetwork");
-    if (spec.find("priority") != nullptr && spec.find("priority")->kind != value_kind::number) hide(spec["priority"]);
+    hide_no_number(spec, "priority");
     change_labels(spec, "nodeSelector");
     change_affinity(spec);
     change_taints(spec, "tolerations");
     change_spread(spec);
     change_items(spec, "schedulingGates", value_kind::map, [this](document& gate) {
         constexpr std::string_view of_queues = "kueue.x-k8s.io/"; // it is a queue that waits then
-        std::erase_if(gate.members, [](const auto& member) { return member.first != "name"; });
-        if (gate.find("name") == nullptr) return;
-        document& written = gate["name"];
-        if (!written.is_text()) return hide(written);
-        const bool is_of_queues = written.text.starts_with(of_queues);
-        if (is_of_queues) written.text.erase(0, of_queues.size());
-        written.text = (is_of_queues ? std::string{of_queues} : "") + name(name_class::word, written.text);
+        keep_members(gate, {"name"});
+        change_text(gate, "name", [&](const std::string& written) {
+            const std::string before{written.starts_with(of_queues) ? of_queues : ""};
+            return before + name(name_class::word, written.substr(before.size()));
+        });
     });
-    if (spec.find("resourceClaims") != nullptr) {
-        for (document& claim : spec["resourceClaims"].items) rename(claim, "name", name_class::claim);
-        if (!spec["resourceClaims"].is_list()) hide(spec["resourceClaims"]);
-    }
+    change_items(spec, "resourceClaims", value_kind::map,
+                 [this](document& claim) { rename(claim, "name", name_class::claim); });
+    change_items(spec, "volumes", value_kind::map,
+                 [](document& /*volume*/) {}); // of these it counts that they are there
     change_amounts(spec, "overhead");
     change_resources(spec);
     for (const char* const list : {"containers", "initContainers", "ephemeralContainers"})
@@ -197,28 +195,30 @@ void pod_renamer::change_containers(document& spec, std::string_view member) {
             else
                 hide(context);
         }
-        if (container.find("ports") != nullptr) hide_texts(container["ports"]);
+        change_items(container, "ports", value_kind::map, [this](document& port) {
+            for (auto& [field, value] : port.members) hide(value);
+        });
         change_resources(container);
     }
 }
+
 void pod_renamer::change_resources(document& holder) {
     if (holder.find("resources") == nullptr) return;
     document& resources = holder["resources"];
     if (!resources.is_map()) return hide(resources);
     for (const char* const amounts : {"limits", "requests"}) change_amounts(resources, amounts);
+    change_items(resources, "claims", value_kind::map, [this](document& claim) {
+        rename(claim, "name", name_class::claim);
+        keep_members(claim, {"name"});
+    });
+    int unread = 0; // a key is there once
     for (auto& [key, value] : resources.members) {
-        if (key == "limits" || key == "requests") continue;
-        if (key != "claims" || !value.is_list()) {
-            key = key.starts_with("l") || key.starts_with("L")   ? "limit"
-                  : key.starts_with("r") || key.starts_with("R") ? "request"
-                                                                 : "other";
-            value = document::map();
-            continue;
-        }
-        for (document& claim : value.items) {
-            rename(claim, "name", name_class::claim);
-            std::erase_if(claim.members, [](const auto& field) { return field.first != "name"; });
-        }
+        if (key == "limits" || key == "requests" || key == "claims") continue;
+        const bool is_like_limits = key.starts_with("l") || key.starts_with("L");
+        const bool is_like_requests = key.starts_with("r") || key.starts_with("R");
+        key = is_like_limits ? "limit" : is_like_requests ? "request" : "other";
+        if (unread++ > 0) key += std::to_string(unread);
+        value = document::map();
     }
 }
 
@@ -255,6 +255,7 @@ void pod_renamer::change_affinity(document& spec) {
         if (key != "nodeSelectorTerms") key = name(name_class::word, key);
     }
 }
+
 void pod_renamer::change_items(document& holder, std::string_view member, value_kind kind,
                                const std::function<void(document&)>& change_item) {
     if (holder.find(member) == nullptr) return;
@@ -267,6 +268,7 @@ void pod_renamer::change_items(document& holder, std::string_view member, value_
             hide(item);
     }
 }
+
 void pod_renamer::change_selector(document& holder, std::string_view member) {
     if (holder.find(member) == nullptr) return;
     document& selector = holder[member];
@@ -277,29 +279,30 @@ void pod_renamer::change_selector(document& holder, std::string_view member) {
     change_items(selector, "matchExpressions", value_kind::map,
                  [this](document& entry) { change_requirement(entry, false); });
 }
+
 /// What terms of affinity and of spread have in common: domains, and the pods that are looked at.
 void pod_renamer::change_domains(document& term) {
-    if (term.find("topologyKey") != nullptr) {
-        document& key = term["topologyKey"];
-        if (key.is_text())
-            key.text = label_key(key.text);
-        else
-            hide(key);
-    }
+    change_text(term, "topologyKey", [this](const std::string& key) { return label_key(key); });
     change_selector(term, "labelSelector");
     for (const char* const list : {"matchLabelKeys", "mismatchLabelKeys"}) {
         change_items(term, list, value_kind::text, [this](document& key) { key.text = label_key(key.text); });
     }
 }
+
 void pod_renamer::change_pod_term(document& term) {
+    keep_members(term, {"topologyKey", "labelSelector", "matchLabelKeys", "mismatchLabelKeys", "namespaceSelector",
+                        "namespaces"});
     change_domains(term);
     change_selector(term, "namespaceSelector");
     change_items(term, "namespaces", value_kind::text, [this](document& ns) {
         if (ns.text != "default") ns.text = name(name_class::ns, ns.text);
     });
 }
+
 void pod_renamer::change_spread(document& spec) {
     change_items(spec, "topologySpreadConstraints", value_kind::map, [this](document& term) {
+        keep_members(term, {"topologyKey", "labelSelector", "matchLabelKeys", "whenUnsatisfiable", "nodeAffinityPolicy",
+                            "nodeTaintsPolicy", "maxSkew", "minDomains"});
         change_domains(term);
         keep_words(term, "whenUnsatisfiable", {"DoNotSchedule", "ScheduleAnyway"});
         for (const char* const policy : {"nodeAffinityPolicy", "nodeTaintsPolicy"}) {
@@ -308,6 +311,7 @@ void pod_renamer::change_spread(document& spec) {
         for (const char* const number : {"maxSkew", "minDomains"}) hide_text(term, number);
     });
 }
+
 void pod_renamer::change_term(document& term) {
     if (!term.is_map()) return hide(term);
     for (auto& [key, list] : term.members) {
@@ -320,6 +324,7 @@ void pod_renamer::change_term(document& term) {
         for (document& entry : list.items) change_requirement(entry, key == "matchFields");
     }
 }
+
 void pod_renamer::change_requirement(document& entry, bool of_fields) {
     if (!entry.is_map()) return hide(entry);
     std::erase_if(entry.members, [](const auto& field) {

@@ -13,7 +13,7 @@ namespace vgpuops::snapshots {
 
 class pod_renamer : protected renamer {
 protected:
-    explicit pod_renamer(const kube::snapshot& state) : renamer{state}, dialects_{&state.dialects} {}
+    explicit pod_renamer(const kube::snapshot& state) : renamer{state} {}
 
     void change_pod(document& object, document& metadata);
     /// A template has labels, annotations and a specification.
@@ -44,7 +44,6 @@ private:
     void change_term(document& term);
     void change_requirement(document& entry, bool of_fields);
 
-    const vgpualloc::dialect_set* dialects_;
     std::map<std::string, std::string> hashes_; ///< of templates, by the ReplicaSet that is called by one
 };
 

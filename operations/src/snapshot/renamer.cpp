@@ -17,13 +17,36 @@ using vgpuformats::value_kind;
 std::string renamer::name(name_class kind, const std::string& text) { return names_.of(kind, text); }
 
 void renamer::rename(document& object, std::string_view member, name_class kind) {
+    change_text(object, member, [&](const std::string& text) { return name(kind, text); });
+}
+
+void renamer::change_text(document& object, std::string_view member,
+                          const std::function<std::string(const std::string&)>& change) {
     if (object.find(member) == nullptr) return;
     document& value = object[member];
-    if (value.is_text()) value.text = name(kind, value.text);
-    if (value.is_list() || value.is_map()) hide(value);
+    if (value.is_text())
+        value.text = change(value.text);
+    else
+        hide(value);
+}
+
+void renamer::keep_members(document& object, std::initializer_list<std::string_view> members) {
+    std::erase_if(object.members,
+                  [&](const auto& member) { return std::ranges::find(members, member.first) == members.end(); });
+}
+
+void renamer::hide_no_amount(document& object, std::string_view member) {
+    if (object.find(member) == nullptr) return;
+    document& amount = object[member];
+    if (amount.kind != value_kind::number && !(amount.is_text() && is_amount(amount.text))) hide(amount);
+}
+
+void renamer::hide_no_number(document& object, std::string_view member) {
+    if (object.find(member) != nullptr && object[member].kind != value_kind::number) hide(object[member]);
 }
 
 void renamer::hide(document& value) {
+    if (value.kind == value_kind::number) hide_long(value);
     if (value.is_text()) value.text = name(name_class::word, value.text);
     for (document& item : value.items) hide(item);
     for (auto& [key, member] : value.members) {
@@ -94,12 +117,14 @@ std::string renamer::annotation_text(const std::string& text) {
     return names_.text_of(text);
 }
 
-void renamer::change_json(document& value) {
+void renamer::hide_long(document& number) {
     constexpr std::int64_t number_max = 9'999'999; // amounts and indices; longer ones may be serial numbers
-    if (value.kind == value_kind::number) {
-        const auto number = value.integer();
-        if (!number || *number > number_max || *number < -number_max) value = document{std::int64_t{0}};
-    }
+    const auto whole = number.integer();
+    if (!whole || *whole > number_max || *whole < -number_max) number = document{std::int64_t{0}};
+}
+
+void renamer::change_json(document& value) {
+    if (value.kind == value_kind::number) hide_long(value);
     if (value.is_text()) value.text = annotation_text(value.text);
     for (document& item : value.items) change_json(item);
     for (auto& [key, member] : value.members) {
@@ -188,8 +213,7 @@ void renamer::change_amounts(document& object, std::string_view member) {
     if (!amounts.is_map()) return hide(amounts);
     for (auto& [resource, amount] : amounts.members) {
         resource = resource_name(resource);
-        if (amount.kind == value_kind::number || (amount.is_text() && is_amount(amount.text))) continue;
-        hide(amount);
+        if (amount.kind != value_kind::number && !(amount.is_text() && is_amount(amount.text))) hide(amount);
     }
 }
 
@@ -201,14 +225,6 @@ std::string renamer::device_list_text(const std::string& text) {
     document kept = *list;
     change_json(kept);
     return vgpuformats::print_json(document::map({{"DeviceInfo", document::map({{"DeviceList", std::move(kept)}})}}));
-}
-
-void renamer::hide_texts(document& list) {
-    if (list.is_text()) hide(list);
-    for (document& item : list.items) {
-        for (auto& [key, value] : item.members) hide(value);
-        if (item.is_text()) hide(item);
-    }
 }
 
 } // namespace vgpuops::snapshots

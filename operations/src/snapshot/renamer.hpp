@@ -1,6 +1,7 @@
 // Changes values of Kubernetes objects in place: names into pseudonyms.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -20,6 +21,15 @@ protected:
 
     std::string name(name_class kind, const std::string& text);
     void rename(document& object, std::string_view member, name_class kind);
+    /// A text is changed; what is none is hidden.
+    void change_text(document& object, std::string_view member,
+                     const std::function<std::string(const std::string&)>& change);
+    static void keep_members(document& object, std::initializer_list<std::string_view> members);
+    /// Anything but an amount, or but a number.
+    void hide_no_amount(document& object, std::string_view member);
+    void hide_no_number(document& object, std::string_view member);
+    /// Numbers that are too long for an amount become 0.
+    static void hide_long(document& number);
     /// What is of no shape that is read: texts and members have pseudonyms, so that what is wrong with it stays wrong.
     void hide(document& value);
     void keep_words(document& object, std::string_view member, std::initializer_list<std::string_view> words);
@@ -43,12 +53,11 @@ protected:
     void change_amounts(document& object, std::string_view member);
     /// Of the device plugin's ConfigMap the lists of chips: the rest is of no use here.
     std::string device_list_text(const std::string& text);
-    void hide_texts(document& list);
 
     pseudonyms names_;
+    const vgpualloc::dialect_set* dialects_;
 
 private:
-    const vgpualloc::dialect_set* dialects_;
     npu_words npus_;
 };
 

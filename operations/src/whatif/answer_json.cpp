@@ -58,15 +58,16 @@ document fates_json(const answer& answered, const pod_answer& entry) {
 /// Why nothing, or no more, of an entry starts.
 document verdict_json(const pod_answer& entry) {
     if (entry.refused > 0) return document{show::to_string(entry.waits_for)};
-    return entry.asked.held > 0 ? document{show::to_string(show::verdict::quota)} : document{};
+    return entry.asked.held > 0 ? document{show::to_string(held_verdict(entry))} : document{};
 }
 
 document quota_json(const std::optional<kube::quota_shortage>& shortage) {
     if (!shortage) return {};
     const auto or_null = [](const std::string& text) { return text.empty() ? document{} : document{text}; };
-    return document::map({{"quota", shortage->quota},
-                          {"resource", shortage->resource},
-                          {"hard", shortage->hard},
+    return document::map({{"quota", or_null(shortage->quota)},
+                          {"queue", or_null(shortage->queue)},
+                          {"resource", or_null(shortage->resource)},
+                          {"hard", or_null(shortage->hard)},
                           {"used", or_null(shortage->used)},
                           {"needed", or_null(shortage->needed)},
                           {"container", or_null(shortage->container)},

@@ -193,7 +193,7 @@ void add_refusals(const answer& answered, std::string& text) {
     for (const pod_answer& entry : answered.pods) {
         if (entry.asked.held > 0) {
             std::string reason;
-            add_line(reason, fmt::format("quota {}: {}", entry.asked.short_of->quota, words_of(*entry.asked.short_of)));
+            add_line(reason, fmt::format("{}: {}", holder_of(*entry.asked.short_of), words_of(*entry.asked.short_of)));
             add(std::move(reason), held_name(entry));
         }
         if (entry.refused == 0) continue;

@@ -97,7 +97,7 @@ private:
         const std::int64_t held = entry.asked.held;
         if (held == 0) return;
         add({.mark = mark_of(pod_fate::waits),
-             .details = fmt::format("{}: {}", show::to_string(show::verdict::quota), words_of(*entry.asked.short_of)),
+             .details = fmt::format("{}: {}", show::to_string(held_verdict(entry)), words_of(*entry.asked.short_of)),
              .pods_each = held},
             name_of(entry, held));
     }

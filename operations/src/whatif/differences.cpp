@@ -40,6 +40,11 @@ pod_fate fate_of_refused(const pod_answer& entry) noexcept {
     return entry.asked.origin == pod_origin::evicted ? pod_fate::stops : pod_fate::waits;
 }
 
+show::verdict held_verdict(const pod_answer& entry) noexcept {
+    const auto& shortage = entry.asked.short_of;
+    return shortage && !shortage->queue.empty() ? show::verdict::queue : show::verdict::quota;
+}
+
 fate_counts count_fates(const answer& answered) {
     fate_counts result;
     const auto count_of = [&result](pod_fate fate) -> std::int64_t& {
@@ -54,7 +59,7 @@ fate_counts count_fates(const answer& answered) {
             result.waiting[static_cast<std::size_t>(entry.waits_for)] += entry.refused;
         }
         count_of(pod_fate::waits) += entry.asked.held;
-        result.waiting[static_cast<std::size_t>(show::verdict::quota)] += entry.asked.held;
+        result.waiting[static_cast<std::size_t>(held_verdict(entry))] += entry.asked.held;
     }
     count_of(pod_fate::stops) += std::ssize(answered.ended);
     return result;

@@ -12,6 +12,8 @@
 #include "layout_program.hpp"
 #include "vgpualloc/dialect/nvidia_layouts.hpp"
 #include "vgpualloc/kube/mobility.hpp"
+#include "vgpualloc/kube/pod_admission.hpp"
+#include "vgpualloc/kube/quotas.hpp"
 #include "vgpuops/whatif/cut_nodes.hpp"
 
 namespace vgpuops::whatif {
@@ -55,6 +57,8 @@ public:
         if (!searched) return unexpected(searched.error());
         for (auto& [chosen, row] : rows_) result_.rows.push_back(row);
         std::ranges::sort(result_.rows, {}, rank_of);
+        VGA_ASSERT(!result_.run_most || result_.rows.front().run <= *result_.run_most,
+                   "no way runs more than the bound");
         return std::move(result_);
     }
 
@@ -62,6 +66,7 @@ private:
     expected<void> prepare(const std::string& set) {
         auto cluster = kube::make_snapshot(*objects_, *dialects_, asked_.stop);
         if (!cluster) return unexpected(cluster.error());
+        read_added(*cluster);
         if (auto read = read_mix(*cluster); !read) return read;
         const auto members = nodes_named(*cluster, set, "--find-layout");
         if (!members) return unexpected(members.error());
@@ -81,7 +86,21 @@ private:
         return {};
     }
 
-    /// What runs and what waits; what the question adds is in the answers.
+    /// What the question adds, as far as limits, quotas and queues let it in.
+    void read_added(const kube::snapshot& cluster) {
+        std::vector<kube::manifest> added = asked_.wanted.added_pods;
+        kube::pod_admission admission{*objects_, added};
+        kube::quota_book quotas{*objects_, added};
+        for (kube::manifest& object : added) {
+            if (!object.pod || admission.admit(object)) continue;
+            const auto pod = kube::read_snapshot_pod(object, cluster);
+            if (!pod || kube::why_held_back(*pod)) continue;
+            const std::int64_t wanted = object.one_per_node ? kube::daemon_pods(cluster, *pod) : object.replicas;
+            added_.emplace_back(instances_of(pod->request), quotas.admit(object, wanted).pods);
+        }
+    }
+
+    /// What runs and what waits, and what comes.
     expected<void> read_mix(const kube::snapshot& cluster) {
         instance_counts wanted;
         for (const kube::bound_pod& bound : cluster.bound) {
@@ -92,11 +111,7 @@ private:
         }
         add_times(wanted, bound_instances_, 1);
         for (const kube::snapshot_pod& waits : cluster.pending) add_times(wanted, instances_of(waits.request), 1);
-        for (const kube::manifest& object : asked_.wanted.added_pods) {
-            if (!object.pod) continue;
-            const auto pod = kube::read_snapshot_pod(object, cluster);
-            if (pod) add_times(wanted, instances_of(pod->request), object.one_per_node ? 1 : object.replicas);
-        }
+        for (const auto& [counts, pods] : added_) add_times(wanted, counts, pods);
         for (const auto& [profile, count] : wanted) result_.mix.push_back({.profile = profile, .instances = count});
         if (!result_.mix.empty()) return {};
         return unexpected(
@@ -157,26 +172,36 @@ private:
     /// as if they ran.
     void note_demand(const kube::snapshot& cluster) {
         demand_.elsewhere = elsewhere_;
+        std::map<node_index, instance_counts> used; // by pods that go on running where they are
         for (std::size_t p = 0; p < cluster.bound.size(); ++p) {
             const kube::bound_pod& bound = cluster.bound[p];
             const instance_counts counts = instances_of(bound.pod.request);
             if (counts.empty()) continue;
             if (cluster.book->is_live(pod_id{p}) && takes_pods(cluster, bound.node)) {
                 ++demand_.pods[counts];
+                add_times(used[bound.node], counts, 1);
             } else {
                 ++unshared_;
             }
         }
-        const auto add = [this](const kube::snapshot_pod& pod, std::int64_t pods) {
-            const instance_counts counts = instances_of(pod.request);
-            if (!counts.empty() && !pod.failure && !kube::why_held_back(pod)) demand_.pods[counts] += pods;
-        };
-        for (const kube::snapshot_pod& waits : cluster.pending) add(waits, 1);
-        for (const kube::manifest& object : asked_.wanted.added_pods) {
-            if (!object.pod) continue;
-            const auto pod = kube::read_snapshot_pod(object, cluster);
-            const std::int64_t pods = object.one_per_node ? std::ssize(cluster.nodes().nodes) : object.replicas;
-            if (pod) add(*pod, pods);
+        // A node may have fewer instances than its pods, as after a GPU has failed: these run nevertheless.
+        for (const auto& [where, counts] : used) {
+            instance_counts offered;
+            for (const kube::snapshot_device& device : cluster.devices[where.at()]) {
+                if (device.registered.family == nvidia::mig_family) add_times(offered, instances_of_device(device), 1);
+            }
+            const auto node = std::ranges::find(nodes_, cluster.nodes().nodes[where.at()].name, &cuttable::name);
+            for (const auto& [profile, count] : counts) {
+                const std::int64_t above = std::max<std::int64_t>(count - offered[profile], 0);
+                if (above > 0) (node == nodes_.end() ? demand_.elsewhere : node->used_above)[profile] += above;
+            }
+        }
+        for (const kube::snapshot_pod& waits : cluster.pending) {
+            const instance_counts counts = instances_of(waits.request);
+            if (!counts.empty() && !waits.failure && !kube::why_held_back(waits)) ++demand_.pods[counts];
+        }
+        for (const auto& [counts, pods] : added_) {
+            if (!counts.empty() && pods > 0) demand_.pods[counts] += pods;
         }
     }
 
@@ -201,14 +226,33 @@ private:
                          const std::vector<kube::snapshot_device>& devices) {
         cuttable result{.name = described.name, .gpus = gpus.gpus, .layouts = {{.name = gpus.layout}}};
         for (const kube::snapshot_device& device : devices) add_times(result.now, instances_of_device(device), 1);
-        for (nvidia::layout& entry : nvidia::layouts_of(*gpus.model)) {
-            const bool is_of_mix = std::ranges::all_of(entry.parts, [this](const nvidia::layout_part& part) {
-                return std::ranges::find(result_.mix, part.profile, &mix_part::profile) != result_.mix.end();
-            });
-            if (is_of_mix && !entry.parts.empty() && entry.name != gpus.layout)
-                result.layouts.push_back(std::move(entry));
+        std::vector<nvidia::layout> others = nvidia::layouts_of(*gpus.model);
+        for (std::size_t i = 0; i < others.size(); ++i) {
+            if (others[i].name != gpus.layout && is_of_use(others, i)) result.layouts.push_back(others[i]);
         }
         return result;
+    }
+
+    /// Whether a layout has instances of the mix, and no other one has as many of each profile, and more of one; of
+    /// equal ones the first is enough.
+    [[nodiscard]] bool is_of_use(const std::vector<nvidia::layout>& layouts, std::size_t position) const {
+        const auto of_mix = [this](const nvidia::layout& layout) {
+            std::vector<std::int64_t> counts(result_.mix.size(), 0);
+            for (const nvidia::layout_part& part : layout.parts) {
+                const auto profile = std::ranges::find(result_.mix, part.profile, &mix_part::profile);
+                if (profile == result_.mix.end()) continue;
+                counts[static_cast<std::size_t>(profile - result_.mix.begin())] += part.instances;
+            }
+            return counts;
+        };
+        const std::vector<std::int64_t> own = of_mix(layouts[position]);
+        if (std::ranges::all_of(own, [](std::int64_t count) { return count == 0; })) return false;
+        for (std::size_t i = 0; i < layouts.size(); ++i) {
+            const std::vector<std::int64_t> other = of_mix(layouts[i]);
+            const bool has_all = std::ranges::equal(own, other, std::ranges::less_equal{});
+            if (i != position && has_all && (other != own || i < position)) return false;
+        }
+        return true;
     }
 
     /// What becomes of the cluster with this way; a way is tried once.
@@ -229,12 +273,12 @@ private:
     layout_row read_row(const way& chosen, const answer& answered) const {
         layout_row row{.is_now = std::ranges::all_of(chosen, [](std::size_t layout) { return layout == 0; })};
         row.run = bound_pods_ + result_.others;
-        instance_counts spare = elsewhere_;
+        instance_counts spare = demand_.elsewhere;
         std::set<std::string> cut;
         for (std::size_t i = 0; i < chosen.size(); ++i) {
             const nvidia::layout& layout = nodes_[i].layouts[chosen[i]];
             row.layouts.push_back(layout.name.empty() ? std::string{uncut} : layout.name);
-            add_times(spare, nodes_[i].instances_with(chosen[i]), 1);
+            add_times(spare, nodes_[i].room_with(chosen[i]), 1);
             if (chosen[i] != 0) cut.insert(nodes_[i].name);
         }
         add_times(spare, used_, -1);
@@ -295,8 +339,6 @@ private:
             if (!row) return unexpected(row.error());
             if (rank_of(**row) < rank_of(rows_.at(best))) best = start;
         }
-        // More than was counted run where pods were bound beyond what a node offers.
-        if (result_.run_most && *result_.run_most < rows_.at(best).run) result_.run_most.reset();
         if (result_.run_most == rows_.at(best).run) return {};
         return climb(std::move(best));
     }
@@ -330,6 +372,7 @@ private:
     std::set<std::string> counted_nodes_; ///< whose pods `used_` has
     std::int64_t bound_pods_ = 0;         ///< of the mix
     instance_counts bound_instances_;
+    std::vector<std::pair<instance_counts, std::int64_t>> added_; ///< what a pod asks for, and how many come
     instance_demand demand_;
     std::int64_t unshared_ = 0; ///< pods of the mix that run and are not of the demand
     std::map<way, layout_row> rows_;

@@ -1,4 +1,4 @@
-// Layouts that were search, in words.
+// Layouts of a search, in words.
 #include <algorithm>
 #include <cstddef>
 #include <map>

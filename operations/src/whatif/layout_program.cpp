@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 namespace vgpuops::whatif {
@@ -16,6 +15,13 @@ instance_counts cuttable::instances_with(std::size_t layout) const {
     return counts;
 }
 
+instance_counts cuttable::room_with(std::size_t layout) const {
+    instance_counts counts = instances_with(layout);
+    if (layout > 0) return counts;
+    for (const auto& [profile, count] : used_above) counts[profile] += count;
+    return counts;
+}
+
 namespace {
 
 /// Nodes that no way can tell apart: positions, those with the fewest pods first.
@@ -26,7 +32,7 @@ std::vector<alike_nodes> groups_of(std::span<const cuttable> nodes) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         std::vector<instance_counts> by_layout;
         for (std::size_t layout = 0; layout < nodes[i].layouts.size(); ++layout)
-            by_layout.push_back(nodes[i].instances_with(layout));
+            by_layout.push_back(nodes[i].room_with(layout));
         groups[std::move(by_layout)].push_back(i);
     }
     std::vector<alike_nodes> result;
@@ -84,12 +90,12 @@ private:
         for (std::size_t layout = 0; layout < one.layouts.size(); ++layout) {
             const auto column = program_.add_column({.upper = all, .integer = true});
             program_.add_entry(of_group, column, 1.0);
-            for (const auto& [profile, count] : one.instances_with(layout))
+            for (const auto& [profile, count] : one.room_with(layout))
                 add(profile, column, -static_cast<double>(count));
         }
     }
 
-    /// From now on so many pods have to run, with as few nodes cut as can be.
+    /// From now on so many pods have to run, with as few pods on nodes that are cut as can be, and then as few nodes.
     void cut_fewest(double pods) {
         program_.sense = plan::lp_sense::minimise;
         const std::uint32_t running = program_.add_row({.lower = pods});
@@ -97,11 +103,20 @@ private:
             program_.columns[column].cost = 0.0;
             program_.add_entry(running, column, 1.0);
         }
-        std::size_t column = pod_columns_;
+        const auto more_than_all_nodes = static_cast<double>(nodes_.size() + 1);
+        std::uint32_t column = pod_columns_;
         for (const alike_nodes& members : groups_) {
             const std::size_t layouts = nodes_[members.front()].layouts.size();
-            for (std::size_t layout = 1; layout < layouts; ++layout) program_.columns[column + layout].cost = 1.0;
-            column += layouts;
+            const std::uint32_t cut = program_.add_row({.lower = 0.0, .upper = 0.0});
+            for (std::uint32_t layout = 1; layout < layouts; ++layout) program_.add_entry(cut, column + layout, 1.0);
+            // Nodes are cut in the order of their pods, so that these columns are filled one after the other.
+            std::map<std::int64_t, double> nodes_by_pods;
+            for (const std::size_t i : members) nodes_by_pods[nodes_[i].pods] += 1.0;
+            for (const auto& [pods_each, count] : nodes_by_pods) {
+                const double cost = static_cast<double>(pods_each) * more_than_all_nodes + 1.0;
+                program_.add_entry(cut, program_.add_column({.cost = cost, .upper = count}), -1.0);
+            }
+            column += static_cast<std::uint32_t>(layouts);
         }
     }
 

@@ -24,10 +24,13 @@ struct cuttable {
     std::vector<vgpualloc::dialects::nvidia::layout> layouts{}; ///< the first is that of now, without a name if it has
                                                                 ///< none
     instance_counts now{};                                      ///< of all its GPUs
+    instance_counts used_above{};                               ///< by its pods, beyond these
     std::int64_t pods = 0;                                      ///< that have its GPUs or instances
 
     /// What the node has with one of its layouts.
     [[nodiscard]] instance_counts instances_with(std::size_t layout) const;
+    /// The same, with what its pods have beyond that as long as it is not cut.
+    [[nodiscard]] instance_counts room_with(std::size_t layout) const;
 };
 
 /// One choice for every node, by position in cuttable::layouts.
@@ -40,9 +43,9 @@ struct instance_demand {
 };
 
 struct way_by_program {
-    std::int64_t pods_max = 0; ///< of the demand: under no way instances are enough for more
-    std::optional<way>
-        chosen{}; ///< has instances for so many, with the fewest nodes cut; none: the search was too long
+    std::int64_t pods_max = 0;   ///< of the demand: under no way instances are enough for more
+    std::optional<way> chosen{}; ///< has instances for so many, with the fewest pods on nodes that are cut; none: the
+                                 ///< search was too long
 };
 
 /// Counts instances and nothing else of nodes, so what it chooses has to be tried. Nodes that are alike are cut by

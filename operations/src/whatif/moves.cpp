@@ -120,6 +120,34 @@ vgpualloc::pod_request with_nodes_left_out(const kube::snapshot& state, const vg
     return result;
 }
 
+bool is_chosen_by_kubelet(const kube::snapshot& state, const kube::snapshot_device& device) {
+    const auto* const spoken = state.dialects.find(device.dialect);
+    return spoken != nullptr && spoken->assigned_by_kubelet();
+}
+
+/// What a plan for GPUs that the kubelet gives out leaves open.
+void note_kubelets_choice(const kube::snapshot& state, moves_answer& to) {
+    std::set<std::string> modes; // of such GPUs
+    std::set<std::string> shared_nodes;
+    for (std::size_t n = 0; n < state.devices.size(); ++n) {
+        for (const kube::snapshot_device& device : state.devices[n]) {
+            if (!is_chosen_by_kubelet(state, device)) continue;
+            modes.insert(device.registered.mode);
+            if (device.registered.mode != "exclusive") shared_nodes.insert(state.nodes().nodes[n].name);
+        }
+    }
+    std::set<std::string> open;
+    for (const told_move& move : to.moves) {
+        if (shared_nodes.contains(move.to.node)) open.insert(move.to.node);
+    }
+    for (const std::string& node : open) {
+        to.not_considered.push_back("which GPU of " + node + " a pod gets (its device plugin chooses)");
+    }
+    if (modes.size() > 1 && to.movable > 0) {
+        to.not_considered.emplace_back("moves to GPUs that are shared in another way (pods that run keep theirs)");
+    }
+}
+
 } // namespace
 
 std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
@@ -171,6 +199,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
     if (!room) {
         result.none = room.error();
         result.not_considered = explaining::not_considered(state, pods_of(state, {}, &pod));
+        note_kubelets_choice(state, result);
         return result;
     }
     result.found = true;
@@ -179,6 +208,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
     const vgpualloc::booking waiting = vgpualloc::booking_for(pod_id{state.bound.size()}, pod.request);
     tell_moves(state, room->planned, asked.costs, &waiting, idle, result);
     result.not_considered = explaining::not_considered(state, pods_of(state, room->planned, &pod));
+    note_kubelets_choice(state, result);
     return result;
 }
 
@@ -202,6 +232,7 @@ moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manife
     result.step_limit = emptying.step_limit;
     tell_moves(state, emptying.planned, asked.costs, nullptr, idle, result);
     result.not_considered = explaining::not_considered(state, pods_of(state, emptying.planned, nullptr));
+    note_kubelets_choice(state, result);
     return result;
 }
 

@@ -291,9 +291,10 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
                                   .used = shortage.used,
                                   .hard = shortage.hard,
                                   .needed = shortage.needed};
-        result.verdict = show::verdict::quota;
-        result.because = fmt::format("quota {}: {}", shortage.quota, words_of(shortage));
-        if (shortage.container.empty()) {
+        const bool is_queue = !shortage.queue.empty();
+        result.verdict = is_queue ? show::verdict::queue : show::verdict::quota;
+        result.because = fmt::format("{}: {}", holder_of(shortage), words_of(shortage));
+        if (!is_queue && shortage.container.empty()) {
             auto cluster = kube::make_snapshot(objects, dialects, stop);
             if (!cluster) return unexpected(std::move(cluster).error());
             add_quota(*cluster, objects, object, held, result, stop);

@@ -137,7 +137,7 @@ private:
     }
 
     void add_without_gates() {
-        if (pod_->queue_hold) {
+        if (pod_->queue_hold || pod_->gates.empty()) { // what is added has no gate yet
             static_cast<void>(add_if_taken("its queue lets it in", pod_->request));
             return;
         }

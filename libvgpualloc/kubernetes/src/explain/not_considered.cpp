@@ -138,7 +138,7 @@ private:
 
     /// What of such objects is not looked at: all, but of queues.
     [[nodiscard]] static std::string what_of(const std::string& kind) {
-        if (kind == "ClusterQueue") return "preemption, fair sharing and borrowing of ClusterQueue";
+        if (kind == "ClusterQueue") return "preemption and fair sharing of ClusterQueue";
         if (kind == "Queue") return "shares and reclaiming of Queue";
         return kind;
     }

@@ -383,9 +383,9 @@ std::string node_of_replicas(const std::string& name, std::size_t pods,
 /// "3 of 5 pods are held back by quota gpus: …".
 std::string held_words(const replica_answer& answer) {
     if (!answer.short_of) return {};
-    return fmt::format("{} of {} {} held back by quota {}: {}\n", answer.held,
-                       answer.held + answer.admitted.value_or(0), answer.held == 1 ? "pod is" : "pods are",
-                       printable(answer.short_of->quota), printable(words_of(*answer.short_of)));
+    return fmt::format("{} of {} {} held back by {}: {}\n", answer.held, answer.held + answer.admitted.value_or(0),
+                       answer.held == 1 ? "pod is" : "pods are", printable(holder_of(*answer.short_of)),
+                       printable(words_of(*answer.short_of)));
 }
 
 /// "10 of 10 pods fit", and how many on which node.

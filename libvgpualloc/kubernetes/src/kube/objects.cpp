@@ -202,6 +202,7 @@ private:
         if (tasks.items().empty()) tasks.fail(error_code::missing, "", "a list of at least one task");
         const std::string scheduler = spec.at("schedulerName").text();
         job.min_available = spec.at("minAvailable").integer(0, replicas_max, 0);
+        job.queue = spec.at("queue").text();
         std::vector<manifest> tasks_read;
         auto own_problems = std::exchange(job.problems, {});
         for (const object_cursor& at : tasks.items()) {
@@ -269,7 +270,8 @@ bool manifest::says_the_same_as(const manifest& other) const {
                         object.host, object.rules, object.rules_ignored, object.gates, object.scheduler_name,
                         object.node_name, object.priority, object.priority_class, object.created, object.controller,
                         object.controller_name, object.terminating, object.phase, object.extended_resource,
-                        object.quota_hard, object.quota_used, object.has_deadline, object.is_unready, object.started);
+                        object.quota_hard, object.quota_used, object.has_deadline, object.is_unready, object.started,
+                        object.queue);
     };
     const auto same_problem = [](const error& one, const error& another) {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);

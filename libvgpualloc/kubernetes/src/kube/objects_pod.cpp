@@ -4,6 +4,7 @@
 
 #include "objects_parts.hpp"
 #include "pod_amounts.hpp"
+#include "vgpualloc/kube/queue_book.hpp"
 #include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::kube {
@@ -218,6 +219,7 @@ void read_controller(const object_cursor& metadata, manifest& target) {
 
 void read_maker(const object_cursor& object, manifest& target) {
     read_controller(object.at("metadata"), target);
+    target.queue = object.at("metadata").at("labels").at(local_queue_label).text();
     if (target.kind != "Job") return;
     if (object.at("spec").at("suspend").truth(false)) target.phase = "Suspended";
     for (const object_cursor& condition : object.at("status").at("conditions").items()) {

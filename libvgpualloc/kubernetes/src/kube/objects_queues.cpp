@@ -65,9 +65,13 @@ std::vector<flavor_amounts> flavors_of(const object_cursor& list, std::string_vi
 void read_cluster_queue(const object_cursor& object, queue_facts& facts) {
     const auto spec = object.at("spec");
     for (const object_cursor& group : spec.at("resourceGroups").items()) {
-        for (flavor_amounts& flavor : flavors_of(group.at("flavors"), "nominalQuota")) {
-            facts.quota.push_back(std::move(flavor));
-        }
+        const auto flavors = group.at("flavors");
+        const auto add_to = [&](std::vector<flavor_amounts>& list, std::string_view amount) {
+            for (flavor_amounts& flavor : flavors_of(flavors, amount)) list.push_back(std::move(flavor));
+        };
+        add_to(facts.quota, "nominalQuota");
+        add_to(facts.borrowing_limits, "borrowingLimit");
+        add_to(facts.lending_limits, "lendingLimit");
     }
     const auto status = object.at("status");
     const auto reserved = status.at("flavorsReservation");

@@ -163,6 +163,24 @@ void name_ignored_ports(const object_cursor& spec, std::vector<std::string>& nam
     if (on_host) names.emplace_back("host ports (spec.containers[].ports[].hostPort)");
 }
 
+/// Kubernetes counts them on every node; here nobody does.
+void name_ignored_amounts(const object_cursor& spec, std::vector<std::string>& names) {
+    bool has_storage = false;
+    bool has_pages = false;
+    for (const object_cursor& container : spec.at("containers").items()) {
+        const auto resources = container.at("resources");
+        for (const char* const amounts : {"requests", "limits"}) {
+            for (const auto& [resource, amount] : resources.at(amounts).scalars()) {
+                if (amount == "0") continue;
+                has_storage = has_storage || resource == "ephemeral-storage";
+                has_pages = has_pages || resource.starts_with("hugepages-");
+            }
+        }
+    }
+    if (has_storage) names.emplace_back("ephemeral storage (spec.containers[].resources)");
+    if (has_pages) names.emplace_back("huge pages (spec.containers[].resources)");
+}
+
 void name_what_is_ignored(const object_cursor& spec, manifest& target) {
     constexpr std::string_view preferred = "preferredDuringSchedulingIgnoredDuringExecution";
     const auto affinity = spec.at("affinity");
@@ -184,6 +202,7 @@ void name_what_is_ignored(const object_cursor& spec, manifest& target) {
     if (spec.at("runtimeClassName").present()) names.emplace_back("the runtime class (spec.runtimeClassName)");
     name_ignored_volumes(spec, names);
     name_ignored_ports(spec, names);
+    name_ignored_amounts(spec, names);
 }
 
 } // namespace

@@ -27,14 +27,6 @@ void add(const std::string& resource, std::int64_t amount, resource_amounts& to)
 
 bool is_volcano_group(const manifest& object) { return object.kind == "PodGroup" && object.queueing != nullptr; }
 
-resource_amounts read_amounts(const kubernetes::text_map& written) {
-    resource_amounts amounts;
-    for (const auto& [resource, text] : written) {
-        if (const auto amount = amount_of(resource, text)) amounts[resource] = *amount;
-    }
-    return amounts;
-}
-
 /// What PodGroups wait for and what their queues have.
 class group_reader {
 public:
@@ -61,6 +53,8 @@ public:
         return result;
     }
 
+    [[nodiscard]] std::map<std::string, resource_amounts> used() && { return std::move(used_); }
+
 private:
     [[nodiscard]] std::string words_of(const std::string& name, const manifest& group) const {
         const std::string& queue_name = group.queueing->queue;
@@ -71,10 +65,10 @@ private:
         }
         const queue_facts& facts = *queue->second->queueing;
         if (!facts.stopped.empty()) return words + " is closed";
-        const resource_amounts capability = read_amounts(facts.amounts);
-        const resource_amounts used = facts.used.empty() ? of(used_, queue_name) : read_amounts(facts.used);
+        const resource_amounts capability = amounts_of(facts.amounts);
+        const resource_amounts used = facts.used.empty() ? of(used_, queue_name) : amounts_of(facts.used);
         const resource_amounts requests =
-            group.queueing->amounts.empty() ? of(waiting_, name) : read_amounts(group.queueing->amounts);
+            group.queueing->amounts.empty() ? of(waiting_, name) : amounts_of(group.queueing->amounts);
         for (const std::string& resource : devices_first(requests)) {
             const auto most = capability.find(resource);
             if (most == capability.end()) continue;
@@ -101,6 +95,18 @@ private:
 };
 
 } // namespace
+
+resource_amounts amounts_of(const kubernetes::text_map& written) {
+    resource_amounts amounts;
+    for (const auto& [resource, text] : written) {
+        if (const auto amount = amount_of(resource, text)) amounts[resource] = *amount;
+    }
+    return amounts;
+}
+
+std::map<std::string, resource_amounts> used_by_queue(std::span<const manifest> objects) {
+    return group_reader{objects}.used();
+}
 
 std::string pod_group_of(const std::string& ns, const kubernetes::pod& pod) {
     for (const char* const key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 
 #include "pod_amounts.hpp"
@@ -85,7 +86,12 @@ std::string used_words(const std::string& limited, std::int64_t amount) {
 
 } // namespace
 
+std::string holder_of(const quota_shortage& shortage) {
+    return shortage.queue.empty() ? "quota " + shortage.quota : shortage.queue;
+}
+
 std::string words_of(const quota_shortage& shortage) {
+    if (!shortage.queue.empty()) return shortage.because;
     if (!shortage.container.empty()) {
         return "container " + shortage.container + " says no " + shortage.resource + ", which quota " + shortage.quota +
                " demands";
@@ -96,7 +102,8 @@ std::string words_of(const quota_shortage& shortage) {
 
 error error_of(const quota_shortage& shortage, const manifest& pod) {
     return bad_value(error_code::unsupported, "", words_of(shortage),
-                     "a pod that ResourceQuota " + shortage.quota + " admits")
+                     "a pod that " + (shortage.queue.empty() ? "ResourceQuota " + shortage.quota : shortage.queue) +
+                         " admits")
         .at(pod.place);
 }
 
@@ -111,7 +118,7 @@ std::int64_t daemon_pods(const snapshot& state, const snapshot_pod& pod) {
 }
 
 quota_book::quota_book(std::span<const manifest> objects, std::span<const manifest> more)
-    : objects_{objects}, default_class_{priority_classes{objects, more}.default_class()} {
+    : objects_{objects}, queues_{objects, more}, default_class_{priority_classes{objects, more}.default_class()} {
     for (const manifest& object : objects) {
         if (object.kind == "ResourceQuota") quotas_[namespace_of(object)].push_back({.object = &object});
     }
@@ -121,9 +128,11 @@ quota_book::quota_book(std::span<const manifest> objects, std::span<const manife
 }
 
 quota_admission quota_book::admit(const manifest& object, std::int64_t pods) {
-    quota_admission result{.pods = pods};
+    const queue_admission let_in = queues_.admit(object, pods);
+    quota_admission result{.pods = let_in.pods};
+    if (!let_in.queue.empty()) result.short_of = quota_shortage{.queue = let_in.queue, .because = let_in.because};
     const auto of_namespace = quotas_.find(namespace_of(object));
-    if (of_namespace == quotas_.end() || pods == 0) return result;
+    if (of_namespace == quotas_.end() || result.pods == 0) return result;
     std::vector<known_quota*> counting;
     for (known_quota& quota : of_namespace->second) {
         if (counts(quota, object)) counting.push_back(&quota);
@@ -210,6 +219,10 @@ std::optional<bool> quota_book::is_in_scope(const quota_scope& scope, const mani
     return is_met({.key = scope.name, .op = scope.op, .values = scope.values}, own.empty() ? nullptr : &own);
 }
 
-std::vector<std::string> quota_book::not_looked_at() const { return {not_looked_at_.begin(), not_looked_at_.end()}; }
+std::vector<std::string> quota_book::not_looked_at() const {
+    std::vector<std::string> result{not_looked_at_.begin(), not_looked_at_.end()};
+    std::ranges::copy(queues_.not_looked_at(), std::back_inserter(result));
+    return result;
+}
 
 } // namespace vgpualloc::kube

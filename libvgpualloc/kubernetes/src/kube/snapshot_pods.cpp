@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -228,11 +229,13 @@ public:
         return false;
     }
 
-    /// The next device's worth of the entry: of the device that the plugin prefers, then of the one that the pod has
-    /// least of, then of the first. None: nothing is left.
+    /// The next device's worth of the entry: of a device in service, as kube-scheduler takes what runs from what is
+    /// allocatable; of the one that the plugin prefers, then of the one that the pod has least of, then of the first.
+    /// None: nothing is left.
     [[nodiscard]] std::optional<device_share> next(std::size_t container, const device_request& entry) {
         std::optional<std::size_t> best;
-        std::pair<std::int64_t, std::int64_t> best_rank;
+        std::tuple<bool, std::int64_t, std::int64_t> best_rank;
+        const auto services = at_->book.services(at_->where);
         partition best_part;
         std::vector<partition> parts;
         for (std::size_t d = 0; d < picked_.size(); ++d) {
@@ -240,7 +243,8 @@ public:
             parts.clear();
             spec(d).mode->candidates(spec(d), states_[d], entry, parts);
             if (parts.empty()) continue;
-            const std::pair rank{unit_rank(*spec(d).mode, states_[d], parts.front()), picked_[d]};
+            const std::tuple rank{services[d] != service_state::in_service,
+                                  unit_rank(*spec(d).mode, states_[d], parts.front()), picked_[d]};
             if (best && best_rank <= rank) continue;
             best = d;
             best_rank = rank;

@@ -28,6 +28,9 @@ namespace vgpuops::snapshots {
 /// Objects of a list, read as those of any file. `name` is what errors call it.
 [[nodiscard]] expected<std::vector<kube::manifest>> manifests_of(const document& list, const std::string& name);
 
+/// The first of some objects that is not what it was, by position, beside its names; empty: none.
+[[nodiscard]] std::string other_object(std::span<const kube::manifest> before, std::span<const kube::manifest> after);
+
 /// The first thing in which two snapshots of one cluster differ; empty: the ledgers, devices, pods that run and pods
 /// that wait are the same. Where the objects were read, and what warnings say, does not count.
 [[nodiscard]] std::string difference_of(const kube::snapshot& before, const kube::snapshot& after);

@@ -154,6 +154,8 @@ struct answer {
 /// What becomes of a pod that is placed on a node, and of one that is refused.
 [[nodiscard]] pod_fate fate_on(const answer& answered, const pod_answer& entry, const std::string& node);
 [[nodiscard]] pod_fate fate_of_refused(const pod_answer& entry) noexcept;
+/// Why pods of an entry that are held back are not made: a quota or a queue.
+[[nodiscard]] show::verdict held_verdict(const pod_answer& entry) noexcept;
 
 /// How many pods with devices have which fate, and why those wait that do.
 struct fate_counts {

@@ -67,14 +67,15 @@ struct layouts_found {
 inline constexpr std::int64_t ways_tried_max = 256;
 inline constexpr std::int64_t ways_counted_max = 1'000'000'000;
 
-/// Tries the layouts that have profiles of the mix only, and those that the nodes have now, on every node of the set.
+/// Tries the layouts that no other one replaces, as it has as many instances of every profile of the mix, and those
+/// that the nodes have now, on every node of the set.
 /// The mix are the pods that ask for MIG instances: those that run, those that wait and those that the question adds;
 /// and pods that have other devices of the set's nodes. Nodes that take no pods are left out, and of a set those whose
 /// GPUs have no MIG. Where there are more than ways_tried_max ways, one layout for all nodes is tried, each, and with a
-/// solver the way with instances for most pods and the fewest nodes cut. Unless that one runs as many, nodes then
-/// change one after the other, each to its best layout, until none gets better. Changes of the question come first.
-/// Errors: those of answer_of() and of dialects::nvidia::gpus_of(), at --find-layout; missing where no pod asks for
-/// instances or no node takes pods; unsupported for nodes of MIG strategy single; stopped.
+/// solver the way with instances for most pods and the fewest of them on nodes that are cut. Unless that one runs as
+/// many, nodes then change one after the other, each to its best layout, until none gets better. Changes of the
+/// question come first. Errors: those of answer_of() and of dialects::nvidia::gpus_of(), at --find-layout; missing
+/// where no pod asks for instances or no node takes pods; unsupported for nodes of MIG strategy single; stopped.
 [[nodiscard]] expected<layouts_found> find_layouts(const std::vector<kube::manifest>& objects,
                                                    const vgpualloc::dialect_set& dialects, const question& asked,
                                                    const std::string& set);

@@ -57,6 +57,8 @@ struct manifest {
     std::vector<std::string> gates{};
     std::string node_name;     ///< a bound pod's
     std::int64_t priority = 0; ///< of a pod as spec.priority has it, or else of its class; of a PriorityClass its value
+    /// Of what makes pods: the LocalQueue of Kueue that its label names; of a Job of Volcano spec.queue.
+    std::string queue{};
     std::string priority_class;  ///< of a pod: spec.priorityClassName
     std::string created;         ///< of a pod: metadata.creationTimestamp, as written; these sort by time
     std::string started;         ///< of a pod: status.startTime, as written

@@ -28,11 +28,13 @@ struct queue_facts {
     std::string stopped{};          ///< why a queue or a Workload lets nobody in: "Hold", "Closed", "inactive"; empty
     kubernetes::text_map amounts{}; ///< of a Queue spec.capability, of a PodGroup spec.minResources
     kubernetes::text_map used{};    ///< of a Queue status.allocated
-    std::vector<flavor_amounts> quota{};    ///< of a ClusterQueue, in the order in which flavors are tried
-    std::vector<flavor_amounts> reserved{}; ///< of it, with what it has borrowed
-    std::string cohort{};                   ///< of a ClusterQueue; empty: none
-    bool has_quota = false;                 ///< of a Workload: quota is reserved
-    bool is_let_in = false;                 ///< it is admitted
+    std::vector<flavor_amounts> quota{};            ///< of a ClusterQueue, in the order in which flavors are tried
+    std::vector<flavor_amounts> borrowing_limits{}; ///< of it: what its cohort lends at most; not said: any amount
+    std::vector<flavor_amounts> lending_limits{};   ///< of it: what others can have at most; not said: all of the quota
+    std::vector<flavor_amounts> reserved{};         ///< of it, with what it has borrowed
+    std::string cohort{};                           ///< of a ClusterQueue; empty: none
+    bool has_quota = false;                         ///< of a Workload: quota is reserved
+    bool is_let_in = false;                         ///< it is admitted
     bool has_ended = false;
     bool is_of_pods = false;                ///< of a Workload: pods own it, so these are there and have gates
     std::string message{};                  ///< why it has no quota or is not admitted, in Kueue's words; may be empty
@@ -41,8 +43,8 @@ struct queue_facts {
 
     /// All but the pods.
     [[nodiscard]] auto facts() const {
-        return std::tie(queue, stopped, amounts, used, quota, reserved, cohort, has_quota, is_let_in, has_ended,
-                        is_of_pods, message, checks_open);
+        return std::tie(queue, stopped, amounts, used, quota, borrowing_limits, lending_limits, reserved, cohort,
+                        has_quota, is_let_in, has_ended, is_of_pods, message, checks_open);
     }
 };
 
@@ -57,6 +59,10 @@ void add_pods(const manifest& object, std::int64_t count, resource_amounts& to);
 
 /// An amount as Kubernetes writes it, in the units of resource_amounts. Error: that of parse_quantity().
 [[nodiscard]] expected<std::int64_t> amount_of(const std::string& resource, std::string_view written);
+/// Amounts as they are written; what is none is left out.
+[[nodiscard]] resource_amounts amounts_of(const kubernetes::text_map& written);
+/// What pods on nodes have of Volcano's queues, by queue: those of PodGroups.
+[[nodiscard]] std::map<std::string, resource_amounts> used_by_queue(std::span<const manifest> objects);
 /// The amount as people write it: "8", cpu "12.5", memory "64 GiB".
 [[nodiscard]] std::string queue_amount_words(const std::string& resource, std::int64_t amount);
 /// The resources, devices before CPU, memory and pods.

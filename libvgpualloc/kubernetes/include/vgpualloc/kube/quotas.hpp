@@ -13,15 +13,18 @@
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpualloc/kube/policies.hpp"
+#include "vgpualloc/kube/queue_book.hpp"
 #include "vgpualloc/kube/snapshot.hpp"
 
 namespace vgpualloc::kube {
 
-/// Why a quota refuses a pod. Amounts are in the words of Kubernetes.
+/// Why a quota refuses a pod, or a queue. Amounts are in the words of Kubernetes.
 struct quota_shortage {
-    std::string quota;    ///< its name
-    std::string resource; ///< as the quota calls it: "requests.nvidia.com/gpu"
-    std::string used{};   ///< by all pods before this one
+    std::string queue{};    ///< "queue research"; empty: a quota. Of a queue there is only `because`
+    std::string because{};  ///< in the words of the queue
+    std::string quota{};    ///< its name
+    std::string resource{}; ///< as the quota calls it: "requests.nvidia.com/gpu"
+    std::string used{};     ///< by all pods before this one
     std::string hard{};
     std::string needed{};    ///< by one pod; empty: a container does not say what it needs, which a quota demands
     std::string container{}; ///< that one
@@ -29,6 +32,8 @@ struct quota_shortage {
     bool operator==(const quota_shortage&) const = default;
 };
 
+/// Who refuses: "quota gpus" or "queue research".
+[[nodiscard]] std::string holder_of(const quota_shortage& shortage);
 /// "requests.nvidia.com/gpu 2 of 2 used, 1 more needed".
 [[nodiscard]] std::string words_of(const quota_shortage& shortage);
 /// The same as an error about a pod.
@@ -43,11 +48,11 @@ struct quota_admission {
     std::optional<quota_shortage> short_of{}; ///< why no more are; none: all are
 };
 
-/// Admits pods one after the other; what is admitted is used. What a quota's status does not say to be used is counted
-/// from the pods of the objects. Pods that exist have been admitted.
+/// Admits pods one after the other, those that their queue lets in (queue_book.hpp); what is admitted is used. What a
+/// quota's status does not say to be used is counted from the pods of the objects. Pods that exist have been admitted.
 class quota_book {
 public:
-    /// The objects outlive this. A class that `more` has, where pods are added with it, is known as well.
+    /// The objects outlive this. `more` has what is added: classes that are known as well, and parts of workloads.
     explicit quota_book(std::span<const manifest> objects, std::span<const manifest> more = {});
 
     /// How many of `pods` pods like that of the object are made.
@@ -68,6 +73,7 @@ private:
     void limit_by(known_quota& quota, const manifest& object, quota_admission& admission);
 
     std::span<const manifest> objects_;
+    queue_book queues_;
     std::map<std::string, std::vector<known_quota>> quotas_; ///< by namespace
     std::string default_class_;                              ///< of pods without a priority class
     std::set<std::string> not_looked_at_;

@@ -1,0 +1,67 @@
+// Which added pods the queues of Kueue and Volcano let in.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vgpualloc/kube/cluster_queues.hpp"
+#include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/kube/queues.hpp"
+
+namespace vgpualloc::kube {
+
+/// The label by which Kueue finds the LocalQueue of a pod, or of what makes pods.
+inline constexpr const char* local_queue_label = "kueue.x-k8s.io/queue-name";
+
+struct queue_admission {
+    std::int64_t pods = 0; ///< that are let in
+    std::string queue{};   ///< "queue research"; empty: all are let in
+    std::string because{}; ///< "nvidia.com/gpu 8 of 8 used, 2 more needed"
+};
+
+/// Lets workloads in one after the other; what is let in is used. Kueue lets a workload in as a whole. Volcano lets a
+/// Job in if there is room for the pods without which it does not start, and of those pods as many as there is room
+/// for.
+class queue_book {
+public:
+    /// The objects outlive this. `added` has the other parts of workloads.
+    queue_book(std::span<const manifest> objects, std::span<const manifest> added);
+
+    /// How many of `pods` pods like that of the object are let in; all, if no queue has a say.
+    [[nodiscard]] queue_admission admit(const manifest& object, std::int64_t pods);
+
+    /// Queues that would have counted for what admit() was asked for, and are not among the objects.
+    [[nodiscard]] std::vector<std::string> not_looked_at() const;
+
+private:
+    /// Of one workload: the objects that make its pods, each with their number.
+    using workload = std::vector<std::pair<const manifest*, std::int64_t>>;
+    struct volcano_queue {
+        const manifest* object = nullptr;
+        resource_amounts used{};
+    };
+    /// Of a workload that was asked for: by the object's name, how many pods are let in.
+    struct decision {
+        std::map<std::string, std::int64_t> pods{};
+        std::string queue{};
+        std::string because{};
+    };
+
+    [[nodiscard]] workload parts_of(const manifest& object, std::int64_t pods) const;
+    [[nodiscard]] std::string volcano_queue_of(const manifest& object) const;
+    [[nodiscard]] decision ask_kueue(const manifest& object, const std::string& local_queue, const workload& parts);
+    [[nodiscard]] decision ask_volcano(const std::string& name, const workload& parts);
+
+    std::span<const manifest> added_;
+    cluster_queues kueue_;
+    std::map<std::string, volcano_queue> volcano_{};
+    std::map<std::string, std::string> queues_of_groups_{}; ///< of PodGroups, by namespace and name
+    std::map<std::string, decision> decisions_{};           ///< by kind and full name of the workload
+    std::set<std::string> not_looked_at_{};
+};
+
+} // namespace vgpualloc::kube
