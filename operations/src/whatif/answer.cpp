@@ -97,9 +97,11 @@ public:
         result_.seed = asked_->seed;
         result_.is_anew = asked_->wanted.anew;
         result_.warnings = state_->warnings;
-        result_.before = figures();
         const std::vector<bool> counted_before = counted_pods(*state_);
-        result_.view_before = view(counted_before);
+        if (!asked_->places_only) {
+            result_.before = figures();
+            result_.view_before = view(counted_before);
+        }
         if (asked_->stop.raised()) return unexpected(vgpualloc::stop_signal::stopped());
         const facts_by_node facts_before = facts_of(*state_);
         // A node is added as the one that it is like will be, and may be like one that is lost.
@@ -135,6 +137,7 @@ public:
         if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
         place();
         if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
+        if (asked_->places_only) return std::move(result_);
         result_.after = figures();
         result_.view_after = view(counted_before);
         result_.nodes = compare_nodes(facts_before, facts_of(*state_), *layouts_);
@@ -215,12 +218,12 @@ private:
     void add_never(const node_kind& kind, kind_answer& answered) {
         vgpualloc::trial scope{*state_->book};
         const auto added = add_nodes(*state_, kind, 1);
-        std::map<vgpualloc::pod_request, kind_refusal> refusals;
+        std::map<std::pair<std::string, vgpualloc::pod_request>, kind_refusal> refusals; // by dialect and request
         for (std::size_t position = 0; position < answered.found.never.size(); ++position) {
             if (asked_->stop.raised()) break;
             const kube::snapshot_pod& pod = queue_.pods[answered.found.never[position]].pod;
-            auto known = refusals.find(pod.request);
-            if (known == refusals.end()) known = refusals.emplace(pod.request, refusal_of(pod, added.front())).first;
+            const auto [known, is_new] = refusals.try_emplace({pod.dialect, pod.request});
+            if (is_new) known->second = refusal_of(pod, added.front());
             pod_without_help& without_help = answered.never_words[position];
             std::string why = known->second.why;
             if (why.empty()) {
@@ -246,7 +249,7 @@ private:
     void place() {
         const auto note_refusal = [this](std::size_t position) {
             const kube::snapshot_pod& pod = queue_.pods[position].pod;
-            if (refusals_.contains(pod.request)) return;
+            if (asked_->places_only || refusals_.contains(pod.request)) return;
             const auto words = answers_to(pod);
             refusals_.emplace(pod.request, words ? classes_of(*words) : std::vector<explaining::refusing_nodes>{});
         };

@@ -2,9 +2,11 @@
 #include "vgpuops/whatif/cut_nodes.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -157,16 +159,27 @@ private:
                              .after = instances_words(wanted->parts, gpus.gpus),
                              .gpus = gpus.gpus};
         if (before.are_alike && !before.of_first.empty() && !wanted->parts.empty()) {
-            const auto one = time_of_cut(*gpus.model, before.of_first, wanted->parts);
+            const auto one = known_time_of_cut(*gpus.model, before.of_first, *wanted);
             if (one) change.cut_time = vgpualloc::ticks{one->count() * gpus.gpus};
         }
         result_.layouts.push_back(std::move(change));
+    }
+
+    /// Nodes of a set are mostly alike.
+    std::optional<vgpualloc::ticks> known_time_of_cut(const vgpualloc::mig_model& model,
+                                                      const std::vector<nvidia::layout_part>& before,
+                                                      const nvidia::layout& after) {
+        const auto [known, is_new] = times_.try_emplace({&model, instances_words(before, 1), after.name});
+        if (is_new) known->second = time_of_cut(model, before, after.parts);
+        return known->second;
     }
 
     const std::vector<kube::manifest>* objects_;
     const kube::snapshot* cluster_;
     nvidia::options options_;
     std::set<std::string> cut_; ///< names of nodes
+    /// Of one GPU, by its model, what it is cut into and the layout's name.
+    std::map<std::tuple<const vgpualloc::mig_model*, std::string, std::string>, std::optional<vgpualloc::ticks>> times_;
     cut_changes result_;
 };
 

@@ -260,6 +260,7 @@ private:
         const auto known = rows_.find(chosen);
         if (known != rows_.end()) return &known->second;
         question changed = asked_;
+        changed.places_only = true;
         for (std::size_t i = 0; i < chosen.size(); ++i) {
             if (chosen[i] == 0) continue;
             changed.wanted.modes.push_back(

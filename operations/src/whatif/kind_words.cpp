@@ -41,12 +41,13 @@ std::vector<pod_without_help> words_of_never(kube::snapshot& state, const pod_qu
     for (const std::size_t i : positions) requests.push_back(&queue.pods[i].pod.request);
     const std::vector<bool> fit_alone = show::headroom{state}.fit_alone(requests, stop);
     std::vector<pod_without_help> result(positions.size());
-    std::map<vgpualloc::pod_request, std::string> words; // pods that ask for the same have the same answer
+    // Pods that ask for the same in the same words have the same answer.
+    std::map<std::pair<std::string, vgpualloc::pod_request>, std::string> known_words;
     for (std::size_t i = 0; i < std::min(fit_alone.size(), positions.size()); ++i) {
         result[i].fits_alone = fit_alone[i];
         if (fit_alone[i]) continue;
         const kube::snapshot_pod& pod = queue.pods[positions[i]].pod;
-        const auto [known, is_new] = words.try_emplace(pod.request);
+        const auto [known, is_new] = known_words.try_emplace({pod.dialect, pod.request});
         if (is_new) known->second = why::because_of(state, pod, show::verdict::never, {}, stop);
         result[i].words = known->second;
     }

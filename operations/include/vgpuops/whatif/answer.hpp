@@ -39,6 +39,7 @@ struct question {
     std::uint64_t seed = 0;
     std::string find_kind{};                      ///< empty: nothing is looked for
     vgpualloc::plan::lp_solver* solver = nullptr; ///< of find_nodes() and find_layouts(); null: none
+    bool places_only = false; ///< no figures, no verdicts, and not why pods are refused: answer::pods alone
     stop_signal stop{};
 };
 
