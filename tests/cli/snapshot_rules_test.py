@@ -168,6 +168,14 @@ class SnapshotRules(CliTest):
             for cluster in (file, out):
                 self.assertEqual("1 Job makes no pods: quota" in self.vgpusim("show", cluster).stdout, bool(makes_none))
 
+    def test_what_cannot_be_read_is_hidden_and_no_error_of_ours(self):
+        """A phase that nobody knows, and an amount that is too long to be kept."""
+        job = json.loads(json.dumps(MAKERS[0]))
+        job["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "9223372036854775807"
+        file = self.write("c.json", json.dumps(cluster_of([NODE, job, {**POD, "status": {"phase": "100%"}}])))
+        done = self.vgpusim("snapshot", file, "--anonymise", "--out", self.root / "nameless.json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
 
 class NothingOfRulesLeaks(SecretsTest):
     def test_in_every_field(self):

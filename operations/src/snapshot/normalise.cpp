@@ -203,18 +203,20 @@ std::string other_object(std::span<const kube::manifest> before, std::span<const
                           object.one_per_node,
                           object.min_available,
                           object.pod.has_value(),
-                          object.phase,
+                          kube::has_ended(object),
                           object.priority,
                           object.quota_hard.size(),
                           object.quota_used.size(),
                           object.gates.size(),
                           object.terminating,
-                          object.problems.empty(),
                           object.policy != nullptr,
                           object.queueing != nullptr};
     };
     for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
-        if (facts(before[i]) != facts(after[i])) return before[i].kind + " " + before[i].name;
+        // Of what cannot be read it counts that it is there: what was wrong with it is hidden.
+        const bool is_readable = before[i].problems.empty();
+        const bool is_same = is_readable ? facts(before[i]) == facts(after[i]) : before[i].kind == after[i].kind;
+        if (!is_same) return before[i].kind + " " + before[i].name;
     }
     return before.size() == after.size() ? "" : "the number of objects";
 }
