@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import operator
 import random
 import unittest
 
@@ -38,6 +39,17 @@ def pods_that_fit(instances, demand):
             total += placed
             left -= placed * size
     return total
+
+
+def layouts_of_use(demand):
+    """Those with something that pods ask for, of which no other one has as much of all."""
+    asked = [position for position, pods in enumerate(demand) if any(pods)]
+    counts = {layout: tuple(parts[position] for position in asked) for layout, parts in LAYOUTS.items()}
+
+    def is_replaced(own):
+        return any(other != own and all(map(operator.ge, other, own)) for other in counts.values())
+
+    return [layout for layout, own in counts.items() if any(own) and not is_replaced(own)]
 
 
 class FindLayout(CliTest):
@@ -82,21 +94,25 @@ class FindLayout(CliTest):
         ways = [sums_of(count, gpus) for count, gpus in groups]
         return max(pods_that_fit(map(sum, zip(*sums)), demand) for sums in itertools.product(*ways))
 
-    def test_best_rows_are_the_optimum(self):
+    def drawn_answers(self, cases, seed, sizes_max):
+        """By case: the file, the answer, by profile the pods by size, and the most pods that can run."""
         if not self.has_solver():
             self.skipTest("vgpusim is built without HiGHS")
-        random_ = random.Random(5)
-        exhaustive = 0
-        for case in range(20):
-            objects, groups, demand = self.draw(random_, 1)
+        random_ = random.Random(seed)
+        for case in range(cases):
+            objects, groups, demand = self.draw(random_, sizes_max)
             path, answer = self.answer_of(objects)
-            exhaustive += answer["is_exhaustive"]
             optimum = self.optimum_of(groups, demand)
-            self.assertEqual(answer["rows"][0]["run"], optimum, f"case {case}: {groups}, {demand}")
-            if answer["is_exhaustive"]:
-                continue
-            self.assertEqual(answer["run_most"], optimum, f"case {case}")
-            if case % 5 == 0:
+            if not answer["is_exhaustive"]:
+                self.assertEqual(answer["run_most"], optimum, f"case {case}: {groups}, {demand}")
+            yield case, path, answer, demand, optimum
+
+    def test_best_rows_are_the_optimum(self):
+        exhaustive = 0
+        for case, path, answer, demand, optimum in self.drawn_answers(20, 5, 1):
+            exhaustive += answer["is_exhaustive"]
+            self.assertEqual(answer["rows"][0]["run"], optimum, f"case {case}: {demand}")
+            if not answer["is_exhaustive"] and case % 5 == 0:
                 text = self.vgpusim("whatif", path, "--find-layout", "mig-*", "--policy", "best_fit").stdout
                 self.assertIn("were tried, and no layouts have instances for more pods (exact)", text)
         self.assertLess(exhaustive, 10)
@@ -131,20 +147,14 @@ class FindLayout(CliTest):
 
     def test_the_bound_holds_and_every_uniform_layout_was_tried(self):
         """Pods of two instances may come before those of one, and then fewer run than there are instances for."""
-        if not self.has_solver():
-            self.skipTest("vgpusim is built without HiGHS")
-        random_ = random.Random(8)
         exact = 0
-        for case in range(6):
-            objects, groups, demand = self.draw(random_, 2)
-            _, answer = self.answer_of(objects)
-            optimum = self.optimum_of(groups, demand)
+        for _, _, answer, demand, optimum in self.drawn_answers(6, 8, 2):
             best = answer["rows"][0]["run"]
-            if not answer["is_exhaustive"]:
-                self.assertEqual(answer["run_most"], optimum, f"case {case}: {groups}, {demand}")
             self.assertLessEqual(best, optimum)
             exact += best == optimum
-            self.assertEqual(best, max(row["run"] for row in answer["rows"]))
+            for layout in layouts_of_use(demand):
+                row = next(row for row in answer["rows"] if set(row["layouts"]) == {layout})
+                self.assertLessEqual(row["run"], best)
         self.assertGreater(exact, 0)
 
 

@@ -92,16 +92,12 @@ private:
         document& spec = object["spec"];
         if (!spec.is_map()) return hide(spec);
         for (const char* const amounts : {"hard", "minResources", "capability"}) change_quota(spec, amounts);
-        change_items(spec, "scopes", value_kind::text, [this](document& scope) {
-            document holder = document::map({{"scopeName", scope}});
-            keep_scope(holder);
-            scope = holder["scopeName"];
-        });
+        change_items(spec, "scopes", value_kind::text, [this](document& scope) { keep_scope(scope); });
         if (spec.find("scopeSelector") != nullptr) {
             document& selector = spec["scopeSelector"];
             if (!selector.is_map()) hide(selector);
             change_items(selector, "matchExpressions", value_kind::map, [this](document& entry) {
-                keep_scope(entry);
+                if (entry.find("scopeName") != nullptr) keep_scope(entry["scopeName"]);
                 keep_words(entry, "operator", {"In", "NotIn", "Exists", "DoesNotExist"});
                 change_items(entry, "values", value_kind::text, [this](document& value) { rename_priority(value); });
                 keep_members(entry, {"scopeName", "operator", "values"});
@@ -149,7 +145,7 @@ private:
             }
             if (resource != "count/pods")
                 resource = std::string{before} + resource_name(resource.substr(before.size()));
-            if (amount.kind != value_kind::number && !(amount.is_text() && is_amount(amount.text))) hide(amount);
+            hide_no_amount(amount);
         }
     }
 
@@ -158,8 +154,9 @@ private:
             rename(flavor, "name", name_class::word);
             change_items(flavor, "resources", value_kind::map, [this](document& resource) {
                 change_text(resource, "name", [this](const std::string& written) { return resource_name(written); });
-                for (const char* const amount : {"nominalQuota", "borrowingLimit", "lendingLimit", "total"})
-                    hide_no_amount(resource, amount);
+                for (const char* const amount : {"nominalQuota", "borrowingLimit", "lendingLimit", "total"}) {
+                    if (resource.find(amount) != nullptr) hide_no_amount(resource[amount]);
+                }
             });
         });
     }
@@ -263,10 +260,9 @@ private:
         return version.empty();
     }
 
-    void keep_scope(document& holder) {
-        keep_words(holder, "scopeName",
-                   {"BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "PriorityClass",
-                    "CrossNamespacePodAffinity", "VolumeAttributesClass"});
+    void keep_scope(document& scope) {
+        keep_word(scope, {"BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "PriorityClass",
+                          "CrossNamespacePodAffinity", "VolumeAttributesClass"});
     }
 
     static std::string name_of_namespace(const document& metadata) {
@@ -315,13 +311,8 @@ private:
         if (object.find("data") == nullptr) return;
         document& data = object["data"];
         if (!data.is_map()) return hide(data);
-        std::erase_if(data.members, [](const auto& member) { return member.first != "DeviceInfoCfg"; });
-        for (auto& [key, value] : data.members) {
-            if (value.is_text())
-                value.text = device_list_text(value.text);
-            else
-                hide(value);
-        }
+        keep_members(data, {"DeviceInfoCfg"});
+        change_text(data, "DeviceInfoCfg", [this](const std::string& text) { return device_list_text(text); });
     }
 
     const kube::snapshot* state_;

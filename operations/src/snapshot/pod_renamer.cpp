@@ -116,25 +116,15 @@ void pod_renamer::change_conditions(document& status) {
 }
 
 void pod_renamer::change_taints(document& spec, std::string_view member) {
-    if (spec.find(member) == nullptr) return;
-    document& list = spec[member];
-    if (!list.is_list()) return hide(list);
-    for (document& entry : list.items) {
-        if (!entry.is_map()) {
-            hide(entry);
-            continue;
-        }
+    change_items(spec, member, value_kind::map, [this](document& entry) {
         keep_words(entry, "effect", {"NoSchedule", "PreferNoSchedule", "NoExecute", ""});
         keep_words(entry, "operator", {"Exists", "Equal", ""});
         rename(entry, "value", name_class::label_value);
-        std::erase_if(entry.members, [](const auto& field) {
-            return field.first != "key" && field.first != "value" && field.first != "operator" &&
-                   field.first != "effect";
-        });
-        if (entry.find("key") == nullptr) continue;
+        keep_members(entry, {"key", "value", "operator", "effect"});
+        if (entry.find("key") == nullptr) return;
         const std::string key = entry.find("key")->text;
         if (!vgpualloc::is_state_taint(key)) rename(entry, "key", name_class::label_key);
-    }
+    });
 }
 
 void pod_renamer::change_pod_spec(document& spec) {
@@ -175,14 +165,7 @@ bool pod_renamer::is_known_scheduler(const std::string& scheduler) const {
 }
 
 void pod_renamer::change_containers(document& spec, std::string_view member) {
-    if (spec.find(member) == nullptr) return;
-    document& list = spec[member];
-    if (!list.is_list()) return hide(list);
-    for (document& container : list.items) {
-        if (!container.is_map()) {
-            hide(container);
-            continue;
-        }
+    change_items(spec, member, value_kind::map, [this](document& container) {
         rename(container, "name", name_class::container);
         keep_words(container, "restartPolicy", {"Always", "OnFailure", "Never", ""});
         for (const char* const misspelt : {"resource", "resouces", "ressources"}) {
@@ -199,7 +182,7 @@ void pod_renamer::change_containers(document& spec, std::string_view member) {
             for (auto& [field, value] : port.members) hide(value);
         });
         change_resources(container);
-    }
+    });
 }
 
 void pod_renamer::change_resources(document& holder) {

@@ -35,9 +35,7 @@ void renamer::keep_members(document& object, std::initializer_list<std::string_v
                   [&](const auto& member) { return std::ranges::find(members, member.first) == members.end(); });
 }
 
-void renamer::hide_no_amount(document& object, std::string_view member) {
-    if (object.find(member) == nullptr) return;
-    document& amount = object[member];
+void renamer::hide_no_amount(document& amount) {
     if (amount.kind != value_kind::number && !(amount.is_text() && is_amount(amount.text))) hide(amount);
 }
 
@@ -56,8 +54,10 @@ void renamer::hide(document& value) {
 }
 
 void renamer::keep_words(document& object, std::string_view member, std::initializer_list<std::string_view> words) {
-    if (object.find(member) == nullptr) return;
-    document& value = object[member];
+    if (object.find(member) != nullptr) keep_word(object[member], words);
+}
+
+void renamer::keep_word(document& value, std::initializer_list<std::string_view> words) {
     if (!value.is_text() || std::ranges::find(words, value.text) == words.end()) hide(value);
 }
 
@@ -213,7 +213,7 @@ void renamer::change_amounts(document& object, std::string_view member) {
     if (!amounts.is_map()) return hide(amounts);
     for (auto& [resource, amount] : amounts.members) {
         resource = resource_name(resource);
-        if (amount.kind != value_kind::number && !(amount.is_text() && is_amount(amount.text))) hide(amount);
+        hide_no_amount(amount);
     }
 }
 

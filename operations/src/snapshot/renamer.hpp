@@ -26,13 +26,14 @@ protected:
                      const std::function<std::string(const std::string&)>& change);
     static void keep_members(document& object, std::initializer_list<std::string_view> members);
     /// Anything but an amount, or but a number.
-    void hide_no_amount(document& object, std::string_view member);
+    void hide_no_amount(document& amount);
     void hide_no_number(document& object, std::string_view member);
     /// Numbers that are too long for an amount become 0.
     static void hide_long(document& number);
     /// What is of no shape that is read: texts and members have pseudonyms, so that what is wrong with it stays wrong.
     void hide(document& value);
     void keep_words(document& object, std::string_view member, std::initializer_list<std::string_view> words);
+    void keep_word(document& value, std::initializer_list<std::string_view> words);
     /// Items of a list whose number alone counts.
     void empty_items(document& object, std::string_view member);
     std::string label_key(const std::string& key);

@@ -160,10 +160,7 @@ private:
         }
         for (std::size_t n = 0; n < cluster.devices.size(); ++n) {
             if (in_set.contains(node_index{n}) || !takes_pods(cluster, node_index{n})) continue;
-            for (const kube::snapshot_device& device : cluster.devices[n]) {
-                if (device.registered.family != nvidia::mig_family) continue;
-                add_times(elsewhere_, instances_of_device(device), 1);
-            }
+            add_times(elsewhere_, instances_of_node(cluster.devices[n]), 1);
         }
         return {};
     }
@@ -186,10 +183,7 @@ private:
         }
         // A node may have fewer instances than its pods, as after a GPU has failed: these run nevertheless.
         for (const auto& [where, counts] : used) {
-            instance_counts offered;
-            for (const kube::snapshot_device& device : cluster.devices[where.at()]) {
-                if (device.registered.family == nvidia::mig_family) add_times(offered, instances_of_device(device), 1);
-            }
+            instance_counts offered = instances_of_node(cluster.devices[where.at()]);
             const auto node = std::ranges::find(nodes_, cluster.nodes().nodes[where.at()].name, &cuttable::name);
             for (const auto& [profile, count] : counts) {
                 const std::int64_t above = std::max<std::int64_t>(count - offered[profile], 0);
@@ -215,17 +209,21 @@ private:
         return problem;
     }
 
-    static instance_counts instances_of_device(const kube::snapshot_device& device) {
+    /// Those that pods ask for by their profile.
+    static instance_counts instances_of_node(const std::vector<kube::snapshot_device>& devices) {
         instance_counts counts;
-        for (const nvidia::layout_part& part : nvidia::parts_of(device.registered))
-            counts[part.profile] += part.instances;
+        for (const kube::snapshot_device& device : devices) {
+            if (device.registered.family != nvidia::mig_family) continue;
+            for (const nvidia::layout_part& part : nvidia::parts_of(device.registered))
+                counts[part.profile] += part.instances;
+        }
         return counts;
     }
 
     cuttable layouts_for(const vgpualloc::node& described, const nvidia::node_gpus& gpus,
                          const std::vector<kube::snapshot_device>& devices) {
         cuttable result{.name = described.name, .gpus = gpus.gpus, .layouts = {{.name = gpus.layout}}};
-        for (const kube::snapshot_device& device : devices) add_times(result.now, instances_of_device(device), 1);
+        result.now = instances_of_node(devices);
         std::vector<nvidia::layout> others = nvidia::layouts_of(*gpus.model);
         for (std::size_t i = 0; i < others.size(); ++i) {
             if (others[i].name != gpus.layout && is_of_use(others, i)) result.layouts.push_back(others[i]);

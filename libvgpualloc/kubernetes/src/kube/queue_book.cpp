@@ -49,19 +49,22 @@ room_left room_for(const resource_amounts& needs, std::int64_t pods, const resou
 
 queue_book::queue_book(std::span<const manifest> objects, std::span<const manifest> added)
     : added_{added}, kueue_{objects} {
-    std::map<std::string, resource_amounts> used = used_by_queue(objects);
+    bool is_use_said = true;
     for (const manifest& object : objects) {
-        if (object.kind == "Queue" && object.queueing) {
-            const auto of_pods = used.find(object.name);
-            const kubernetes::text_map& written = object.queueing->used;
-            volcano_queue queue{.object = &object, .used = amounts_of(written)};
-            if (written.empty() && of_pods != used.end()) queue.used = std::move(of_pods->second);
-            volcano_.emplace(object.name, std::move(queue));
+        if (!object.queueing || object.kind != "Queue") continue;
+        is_use_said = is_use_said && !object.queueing->used.empty();
+        volcano_.emplace(object.name, volcano_queue{.object = &object, .used = amounts_of(object.queueing->used)});
+    }
+    if (!is_use_said) { // then the pods are counted
+        for (auto& [name, used] : used_by_queue(objects)) {
+            const auto queue = volcano_.find(name);
+            if (queue == volcano_.end() || !queue->second.object->queueing->used.empty()) continue;
+            queue->second.used = std::move(used);
         }
     }
     for (const auto list : {objects, added}) {
         for (const manifest& object : list) {
-            if (object.kind != "PodGroup" || !object.queueing) continue;
+            if (!object.queueing || object.kind != "PodGroup") continue;
             queues_of_groups_.emplace(full_name_of(object), object.queueing->queue);
         }
     }
@@ -121,11 +124,11 @@ queue_book::decision queue_book::ask_volcano(const std::string& name, const work
     decision result{.queue = "queue " + name};
     const auto entry = volcano_.find(name);
     if (entry == volcano_.end()) {
-        const bool is_certain = name == "default" || volcano_.empty(); // Volcano makes that one itself
-        if (name != "default") {
-            if (volcano_.empty()) not_looked_at_.insert("Queue " + name + ", which is not among the objects");
+        if (name == "default") return {}; // Volcano makes it itself
+        if (volcano_.empty()) {
+            not_looked_at_.insert("Queue " + name + ", which is not among the objects");
+            return {};
         }
-        if (is_certain) return {};
         result.because = "it is not among the objects";
     } else if (!entry->second.object->queueing->stopped.empty()) {
         result.because = "it is closed";
