@@ -5,6 +5,7 @@ import re
 import shlex
 import unittest
 
+import clusters
 from support import SOURCE, CliTest
 
 ATLAS = "scenarios/clusters/atlas.json"
@@ -244,6 +245,33 @@ class Why(CliTest):
             items = [node, pod("w"), *(pod(f"p{i}", "t") for i in range(running))]
             file = self.write("c.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
             self.assertIn(f"d/w waits, {words}", self.vgpusim("why", file, "--pod", "w").stdout)
+
+    def test_units_of_other_gpus_are_not_enough_in_sum(self):
+        """Two of ten replicas are a fifth of a GPU, two whole GPUs are two: both are two units."""
+        def node(name, product, replicas):
+            labels = {"nvidia.com/gpu.product": product, "nvidia.com/gpu.memory": "40960", "nvidia.com/gpu.count": "1",
+                      "nvidia.com/gpu.replicas": str(replicas)}
+            return clusters.node(name, labels=labels, nvidia_com__gpu=str(replicas))
+
+        def gpu_pod(name, units, on=None):
+            return clusters.pod(name, {"nvidia.com/gpu": str(units)}, on=on)
+
+        for used_replicas, words in ((10, "all used"), (9, "scattered")):
+            objects = [node("whole", "NVIDIA-A100-SXM4-40GB", 1), node("shared", "Tesla-T4-SHARED", 10), gpu_pod("w", 2),
+                       *(gpu_pod(f"p{i}", 1, on="shared") for i in range(used_replicas))]
+            file = self.write("c.json", json.dumps(clusters.cluster(*objects)))
+            self.assertIn(f"team/w waits, {words}", self.vgpusim("why", file, "--pod", "w").stdout)
+
+    def test_what_is_being_deleted_waits_no_more(self):
+        cluster = json.loads((SOURCE / ATLAS).read_text())
+        [leaving] = [entry for entry in cluster["items"] if entry["metadata"]["name"] == "llm-3"]
+        leaving["metadata"]["deletionTimestamp"] = "2026-11-26T08:00:00Z"
+        file = self.write("c.json", json.dumps(cluster))
+        done = self.vgpusim("why", file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("3 pods wait", done.stdout)
+        self.assertNotIn("llm-3", done.stdout)
+        self.assertIn("1 pod without a node", done.stdout)
 
     def test_storage_and_huge_pages_are_named(self):
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "w", "namespace": "d"}, "spec": {"containers": [

@@ -135,4 +135,81 @@ std::int64_t asked_by(const kube::snapshot& state, const vgpualloc::pod_request&
     return sum;
 }
 
+namespace {
+
+/// The devices that a pod asks for, alike ones of all its containers together.
+std::vector<vgpualloc::device_request> asked_devices(const vgpualloc::pod_request& request) {
+    std::vector<vgpualloc::device_request> result;
+    for (const vgpualloc::device_request& container : request.containers) {
+        if (container.count == 0) continue;
+        vgpualloc::device_request one = container;
+        one.count = 1;
+        const auto same = std::ranges::find_if(result, [&](vgpualloc::device_request other) {
+            other.count = 1;
+            return other == one;
+        });
+        if (same == result.end()) {
+            result.push_back(container);
+        } else {
+            same->count += container.count;
+        }
+    }
+    return result;
+}
+
+/// What one of each of a pod's devices uses of an empty device of a kind; nothing where the kind cannot serve it.
+struct uses_of_kind {
+    std::vector<std::optional<std::int64_t>> one;
+    std::int64_t all = 0; ///< by all that the pod asks of such devices
+};
+
+uses_of_kind uses_of(const vgpualloc::cluster& nodes, std::uint32_t kind,
+                     const std::vector<vgpualloc::device_request>& asked) {
+    uses_of_kind result;
+    for (const vgpualloc::device_request& request : asked) {
+        result.one.push_back(least_use(nodes, {kind}, request));
+        result.all += result.one.back().value_or(0) * request.count;
+    }
+    return result;
+}
+
+/// What of a device could serve one of a pod's devices, which would use `one_use` of an empty one. Milli-GPU.
+std::int64_t idle_for(const vgpualloc::device_spec& spec, const vgpualloc::device_state& now,
+                      vgpualloc::device_request request, std::int64_t one_use) {
+    constexpr std::int64_t endless = std::int64_t{1} << 20U;
+    if (!spec.mode->units().in_units()) return (vgpualloc::whole_gpu - spec.mode->used(spec, now)).count();
+    request.count = 1;
+    return spec.mode->further(spec, now, request, endless) * one_use;
+}
+
+} // namespace
+
+bool is_enough_in_sum(const kube::snapshot& state, const vgpualloc::pod_request& request) {
+    const vgpualloc::cluster& nodes = state.nodes();
+    const std::vector<vgpualloc::device_request> asked = asked_devices(request);
+    std::vector<std::optional<uses_of_kind>> uses(nodes.kinds.size());
+    std::vector<double> pods(asked.size()); // by device of the pod, how many pods there is enough of it for
+    for (std::size_t n = 0; n < nodes.nodes.size(); ++n) {
+        const vgpualloc::node& node = nodes.nodes[n];
+        if (!state.book->is_present(node_index{n}) || !node.host.ready || node.host.unschedulable) continue;
+        if (vgpualloc::why_not_host(request.rules, node.host, node.name) != rejection_code::none) continue;
+        const auto states = state.book->devices(node_index{n});
+        const auto services = state.book->services(node_index{n});
+        for (std::size_t d = 0; d < states.size(); ++d) {
+            if (services[d] != vgpualloc::service_state::in_service) continue;
+            auto& of_kind = uses[node.devices[d].kind];
+            if (!of_kind) of_kind = uses_of(nodes, node.devices[d].kind, asked);
+            const vgpualloc::device_spec& spec = nodes.spec_of(node_index{n}, device_index{d});
+            for (std::size_t i = 0; i < asked.size(); ++i) {
+                const std::int64_t one_use = of_kind->one[i].value_or(0);
+                if (one_use == 0) continue;
+                const std::int64_t idle = idle_for(spec, states[d], asked[i], one_use);
+                pods[i] += static_cast<double>(idle) / static_cast<double>(of_kind->all);
+            }
+        }
+    }
+    constexpr double rounding = 1e-9;
+    return std::ranges::all_of(pods, [](double number) { return number >= 1 - rounding; });
+}
+
 } // namespace vgpuops::show

@@ -157,6 +157,7 @@ rooms rooms_of_waiting(kube::snapshot& state, const selection& chosen, const sto
                      .asked_milli = asked_by(state, request),
                      .idle = filled.idle,
                      .kept_idle = filled.kept_idle};
+        available.is_enough_in_sum = filled.more_alone > 0 || is_enough_in_sum(state, request);
     }
     return result;
 }

@@ -419,7 +419,7 @@ snapshot cluster_view::to_snapshot(const std::function<snapshot_pod(const std::s
             live.back().where.node = *position[held->where.node.at()];
             state.bound.push_back({.pod = read(full_name), .node = live.back().where.node});
         } else if (entry.node.empty()) {
-            state.pending.push_back(read(full_name));
+            if (!entry.object.terminating) state.pending.push_back(read(full_name));
         } else {
             state.strays.push_back({.full_name = full_name, .name = entry.object.name, .node = entry.node});
         }

@@ -72,6 +72,10 @@ public:
         auto pod = read_request_or_failure(object, target_->dialects, &target_->sets);
         const std::string node = node_of(object, target_->dialects);
         if (node.empty()) {
+            if (object.terminating) { // kube-scheduler passes over it
+                ++leaving_pods_;
+                return;
+            }
             if (!pod.failure && !object.problems.empty()) pod.failure = object.problems.front();
             target_->pending.push_back(std::move(pod));
             return;
@@ -88,6 +92,14 @@ public:
         adopt(object, std::move(pod), position->second);
     }
 
+    void warn_of_leaving_pods() const {
+        if (leaving_pods_ == 0) return;
+        target_->warnings.push_back(bad_value(error_code::mismatch, "metadata.deletionTimestamp",
+                                              std::to_string(leaving_pods_) +
+                                                  (leaving_pods_ == 1 ? " pod without a node" : " pods without a node"),
+                                              "pods that run: what is being deleted waits no more"));
+    }
+
 private:
     void adopt(const manifest& object, snapshot_pod pod, node_index where) {
         booking held = read_booking(object, pod,
@@ -102,6 +114,7 @@ private:
 
     const snapshot_nodes* nodes_;
     snapshot* target_;
+    std::int64_t leaving_pods_ = 0; ///< that have no node
 };
 
 void warn_of_overcommitment(snapshot& state) {
@@ -196,6 +209,7 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
         if (stop.poll()) return unexpected(stop_signal::stopped());
         reader.read(*pod);
     }
+    reader.warn_of_leaving_pods();
     hold_back_pods(objects, state.pending);
     for (const manifest& object : objects) {
         if (!is_rule_kind(object.kind)) continue;

@@ -18,4 +18,10 @@ namespace vgpuops::show {
 /// it does not tolerate; then all nodes. Where no device could serve it, every unit of the request counts as a GPU.
 [[nodiscard]] std::int64_t asked_by(const kube::snapshot& state, const vgpualloc::pod_request& request);
 
+/// Whether what is idle of the right kind would do for one pod of a request if it were in one place. Only devices in
+/// service count, on nodes that are ready, not cordoned and admitted by the pod's rules. A device counts by how much of
+/// the pod it could serve: two of ten replicas of one GPU, and two whole GPUs, are each enough for a pod that asks for
+/// two units.
+[[nodiscard]] bool is_enough_in_sum(const kube::snapshot& state, const vgpualloc::pod_request& request);
+
 } // namespace vgpuops::show

@@ -116,10 +116,10 @@ struct snapshot {
 };
 
 /// The snapshot that objects of any files make together. Kinds other than Node, Pod and ConfigMap are passed over. A
-/// pod is bound by spec.nodeName or, while the scheduler is still binding, by the annotations of a dialect; pods that
-/// have ended are not there. What runs is counted even if it is too much (a warning says so); what cannot be read, or
-/// is there twice, is a warning and counts for nothing. Errors: missing if there is no node, those of check_node() if
-/// none of the nodes passes it; stopped.
+/// pod is bound by spec.nodeName or, while the scheduler is still binding, by the annotations of a dialect. Pods that
+/// have ended are not there, nor those that are being deleted and have no node (a warning counts them). What runs is
+/// counted even if it is too much (a warning says so); what cannot be read, or is there twice, is a warning and counts
+/// for nothing. Errors: missing if there is no node, those of check_node() if none of the nodes passes it; stopped.
 [[nodiscard]] expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialect_set& dialects,
                                                stop_signal stop = {});
 
