@@ -140,6 +140,12 @@ void print_warnings(const loaded_input& loaded) {
                    "times the mean memory; they count as a share of the largest\n",
                    requests, loaded.input.requested.size());
     }
+    if (const std::int64_t requests = loaded.input.requested.requests_for_uneven_units(); requests > 0) {
+        fmt::print(stderr,
+                   "vgpusim: note: {} of {} different requests may get whole devices or parts of some (replicas, MIG "
+                   "instances); each unit counts as the smallest of these\n",
+                   requests, loaded.input.requested.size());
+    }
 }
 
 void print_warnings(const run_record& record) {

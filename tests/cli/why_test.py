@@ -24,7 +24,7 @@ would fit if (each alone, each was tried)
   a pod with mig-3g.40gb ends           serve/ranker-[0-3] have one each
   mig-2 is cut all-balanced, 7 restart  vgpusim whatif scenarios/clusters/atlas.json --set-mode mig-2=mig:all-balanced
   1 node more like mig-1                vgpusim whatif scenarios/clusters/atlas.json --add-nodes mig-1=1
-asks: nvidia.com/mig-3g.40gb 1, cpu 8, memory 32 GiB, any node; priority 0; since 2026-11-25T22:00:00Z
+asks: nvidia.com/mig-3g.40gb 1, cpu 8, memory 32 GiB, any node; priority 0; since 2026-11-25 22:00Z
 kube-scheduler: 0/6 nodes are available: 1 node(s) had untolerated taint {team: dev},
   1 node(s) were unschedulable, 4 Insufficient nvidia.com/mig-3g.40gb.
 """,
@@ -38,7 +38,7 @@ NODES  REASON          FREE/ASKED                 WHICH
     1  not allowed     taint team=dev:NoSchedule  t4-1
 would fit if (each alone, each was tried)
   gate example.com/data-ready is removed by whoever set it  a100-2 takes it now
-asks: nvidia.com/gpu 1, cpu 12, memory 48 GiB, any node; priority 0; since 2026-11-26T07:00:00Z
+asks: nvidia.com/gpu 1, cpu 12, memory 48 GiB, any node; priority 0; since 2026-11-26 07:00Z
 """,
     "research/embed-0": """\
 research/embed-0 waits, never: wants pool=dev, not its taint team=dev.
@@ -49,7 +49,7 @@ NODES  REASON       FREE/ASKED                               WHICH
 would fit if (each alone, each was tried)
   it tolerates team=dev:NoSchedule  t4-1 takes it now
   it does not ask for pool=dev      a100-1 or a100-2 takes it now
-asks: nvidia.com/gpu 1, cpu 2, memory 8 GiB, pool=dev; priority 0; since 2026-11-26T05:00:00Z
+asks: nvidia.com/gpu 1, cpu 2, memory 8 GiB, pool=dev; priority 0; since 2026-11-26 05:00Z
 kube-scheduler: 0/6 nodes are available: 1 node(s) had untolerated taint {team: dev},
   1 node(s) were unschedulable, 4 node(s) didn't match Pod's node affinity/selector.
 """,

@@ -412,7 +412,10 @@ def accounted(seed, jobs=300):
 def write_all(folder):
     folder.mkdir(parents=True, exist_ok=True)
     for seed, (name, build) in enumerate(CLUSTERS.items()):
-        (folder / f"{name}.json").write_text(json.dumps(build(), indent=1) + "\n", encoding="utf-8")
+        objects = build()
+        (folder / f"{name}.json").write_text(json.dumps(objects, indent=1) + "\n", encoding="utf-8")
+        nodes = objects | {"items": [entry for entry in objects["items"] if entry["kind"] == "Node"]}
+        (folder / f"{name}-nodes.json").write_text(json.dumps(nodes, indent=1) + "\n", encoding="utf-8")
         (folder / f"{name}-sacct.txt").write_text(accounted(seed), encoding="utf-8")
         (folder / f"{name}-used.csv").write_text(history({"gpu-operator": 171, "hami": 76, "volcano-queues": 213}[name], seed), encoding="utf-8")
     (folder / "prices.json").write_text(json.dumps(PRICES, indent=1) + "\n", encoding="utf-8")

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "vgpuformats/some_names.hpp"
+#include "vgpuops/show/pod_use.hpp"
 
 namespace vgpuops::show {
 
@@ -35,27 +36,6 @@ bool is_noise(std::string_view word) {
     return std::ranges::find(words, stem) != words.end();
 }
 
-/// Requests that differ in nothing, and how many devices they are for.
-struct counted_devices {
-    const vgpualloc::device_request* request = nullptr;
-    std::int64_t devices = 0;
-};
-
-std::vector<counted_devices> alike(const vgpualloc::pod_request& request) {
-    std::vector<counted_devices> result;
-    for (const vgpualloc::device_request& container : request.containers) {
-        if (container.count == 0) continue;
-        const auto known =
-            std::ranges::find_if(result, [&](const counted_devices& other) { return *other.request == container; });
-        if (known == result.end()) {
-            result.push_back({.request = &container, .devices = container.count});
-        } else {
-            known->devices += container.count;
-        }
-    }
-    return result;
-}
-
 /// "gpu", "npu", "mig-3g.40gb": what is counted where no amount is asked for.
 std::string unit_word(const vgpualloc::device_request& request) {
     if (!request.profile.empty()) return "mig-" + request.profile;
@@ -63,16 +43,15 @@ std::string unit_word(const vgpualloc::device_request& request) {
     return family.find("ASCEND") != std::string::npos || family.find("310P") != std::string::npos ? "npu" : "gpu";
 }
 
-void add_device_words(const counted_devices& entry, std::vector<std::string>& words) {
-    const vgpualloc::device_request& request = *entry.request;
+void add_device_words(const vgpualloc::device_request& request, std::vector<std::string>& words) {
     const bool has_memory = request.memory > vgpualloc::mib{0} || request.memory_percent;
-    const std::string times = entry.devices > 1 ? fmt::format("{} x ", entry.devices) : "";
+    const std::string times = request.count > 1 ? fmt::format("{} x ", request.count) : "";
     if (request.memory_percent) {
         words.push_back(fmt::format("{}{} % memory", times, *request.memory_percent));
     } else if (has_memory) {
         words.push_back(fmt::format("{}{} MiB", times, request.memory.count()));
     } else {
-        words.push_back(fmt::format("{} {}", entry.devices, unit_word(request)));
+        words.push_back(fmt::format("{} {}", request.count, unit_word(request)));
     }
     const bool is_whole = !has_memory && request.cores == vgpualloc::whole_compute;
     if (request.cores > vgpualloc::core_percent{0} && !is_whole) {
@@ -109,6 +88,12 @@ std::string short_model(std::string_view model) {
         model.remove_prefix(std::min(end + 1, model.size()));
     }
     return result;
+}
+
+void model_names::add(const std::string& model) {
+    constexpr std::string_view shared = "-SHARED";
+    const std::size_t end = model.ends_with(shared) ? model.size() - shared.size() : model.size();
+    models_[short_model(model)].insert(model.substr(0, end));
 }
 
 std::string model_names::name_of(const std::string& model) const {
@@ -171,7 +156,7 @@ namespace {
 
 std::vector<std::string> words_of_devices(const vgpualloc::pod_request& request) {
     std::vector<std::string> words;
-    for (const counted_devices& entry : alike(request)) add_device_words(entry, words);
+    for (const vgpualloc::device_request& devices : asked_devices(request)) add_device_words(devices, words);
     return words;
 }
 

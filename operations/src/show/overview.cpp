@@ -20,13 +20,13 @@
 
 namespace vgpuops::show {
 
-std::set<std::string> pods_of_short_gangs(kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                                          const stop_signal& stop) {
-    std::set<std::string> names;
+short_gangs pods_of_short_gangs(kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                const stop_signal& stop) {
+    short_gangs result;
     whatif::pod_queue queue = whatif::make_queue(state, {}, objects, {}, {}, stop);
     const auto has_minimum = [](const whatif::placing_unit& unit) { return unit.minimum > 0; };
     const std::vector<whatif::placing_unit> units = std::exchange(queue.units, {});
-    if (std::ranges::none_of(units, has_minimum)) return names;
+    if (std::ranges::none_of(units, has_minimum)) return result;
     const vgpualloc::owned_policies policies = best_fit();
     vgpualloc::allocator decider{*state.book, policies.pair()};
     stop_signal end = stop;
@@ -36,15 +36,16 @@ std::set<std::string> pods_of_short_gangs(kube::snapshot& state, const std::vect
         queue.units = {unit};
         const auto outcome = whatif::place_all(state, decider, queue, pod_id{state.bound.size()}, {}, stop);
         for (const std::size_t position : unit.entries) {
-            if (outcome.entries[position].placed.empty()) names.insert(queue.pods[position].pod.full_name());
+            const std::int64_t fitting = outcome.entries[position].gang_fitting;
+            if (fitting < 0) continue;
+            result.insert({queue.pods[position].pod.full_name(), {.fitting = fitting, .minimum = unit.minimum}});
         }
     }
-    return names;
+    return result;
 }
 
 first_verdicts add_waiting(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                           const selection& chosen, const std::set<std::string>& short_gangs, const rooms& available,
-                           overview& to) {
+                           const selection& chosen, const short_gangs& gangs, const rooms& available, overview& to) {
     std::map<std::string, std::string> since;
     for (const kube::snapshot_pod& pod : state.pending) since.emplace(pod.full_name(), std::string{});
     for (const kube::manifest& object : objects) {
@@ -58,8 +59,10 @@ first_verdicts add_waiting(const kube::snapshot& state, const std::vector<kube::
         const auto known = pod.failure ? available.end() : available.find(pod.request);
         const room here = known == available.end() ? room{.is_readable = false} : known->second;
         const std::string name = pod.full_name();
-        const verdict why = verdict_of(pod, here, short_gangs.contains(name));
+        const auto gang = gangs.find(name);
+        const verdict why = verdict_of(pod, here, gang != gangs.end());
         to.waiting.push_back({.name = name, .why = why, .since = since[name]});
+        if (gang != gangs.end()) to.waiting.back().gang = gang->second;
         if (known == available.end()) continue;
         const auto [entry, is_new] = result.emplace(pod.request, why);
         if (!is_new) entry->second = std::min(entry->second, why);
@@ -110,9 +113,9 @@ expected<overview> overview_while(const std::vector<kube::manifest>& objects, co
     overview result{.by = by->name};
     result.pods_all = static_cast<std::int64_t>(state->bound.size() + state->pending.size() + state->strays.size());
     const rooms waiting = rooms_of_waiting(*state, chosen, stop);
-    const auto short_gangs = pods_of_short_gangs(*state, objects, stop);
+    const short_gangs gangs = pods_of_short_gangs(*state, objects, stop);
     if (stop.raised()) return unexpected(stop_signal::stopped());
-    const first_verdicts verdicts = add_waiting(*state, objects, chosen, short_gangs, waiting, result);
+    const first_verdicts verdicts = add_waiting(*state, objects, chosen, gangs, waiting, result);
     result.makes_no_pods = held_jobs(*state, objects, chosen);
     if (visit) visit(*state, waiting, result);
     keep_nodes(*state, set);

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -61,10 +60,15 @@ using waiting_visitor = std::function<void(kube::snapshot& state, const rooms& a
 /// The first verdict of the pods that wait, in the order of the list, by request.
 using first_verdicts = std::map<vgpualloc::pod_request, verdict>;
 
+/// The pods that wait and whose gang cannot start now, placed alone, by full name.
+using short_gangs = std::map<std::string, gang_shortage>;
+[[nodiscard]] short_gangs pods_of_short_gangs(kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                              const stop_signal& stop);
+
 /// The pods that wait.
 [[nodiscard]] first_verdicts add_waiting(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                                         const selection& chosen, const std::set<std::string>& short_gangs,
-                                         const rooms& available, overview& to);
+                                         const selection& chosen, const short_gangs& gangs, const rooms& available,
+                                         overview& to);
 
 /// The rows of shapes and their mean. Requests in `known` are not looked at again; it is empty where nodes were taken
 /// out since.
@@ -75,10 +79,6 @@ void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& kno
 /// `wrong_milli`.
 [[nodiscard]] wrong_kinds split_wrong_kind(const kube::snapshot& state, const vgpualloc::pod_request& request,
                                            std::int64_t wrong_milli);
-
-/// Full names of pods that wait and whose gang cannot start now, placed alone.
-[[nodiscard]] std::set<std::string>
-pods_of_short_gangs(kube::snapshot& state, const std::vector<kube::manifest>& objects, const stop_signal& stop);
 
 /// By pod_id, whether a pod runs on a node that is there and counts: it asks for devices, or has something of some.
 /// `used_milli` are those of used_by_pods().

@@ -2,7 +2,6 @@
 #include "vgpuops/show/pod_use.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <numeric>
 #include <optional>
@@ -55,6 +54,11 @@ std::vector<std::int64_t> divided(std::int64_t used, std::span<const pod_part> p
     return result;
 }
 
+/// Whether a device is given out in things that are counted: units of a plugin, or itself.
+bool is_counted(const vgpualloc::device_spec& spec) {
+    return spec.mode->units().in_units() || spec.mode->name() == "exclusive";
+}
+
 /// The least that one device's worth of a request uses of an empty device of some of these kinds; none: no kind serves
 /// it.
 std::optional<std::int64_t> least_use(const vgpualloc::cluster& nodes, const std::set<std::uint32_t>& kinds,
@@ -73,12 +77,28 @@ std::optional<std::int64_t> least_use(const vgpualloc::cluster& nodes, const std
     return least;
 }
 
-/// The kinds of devices of the nodes that these rules admit.
-std::set<std::uint32_t> admitted_kinds(const vgpualloc::cluster& nodes, const vgpualloc::host_rules& rules) {
+/// How many of the devices an empty node could give one by one, at most as many as are asked for.
+std::int64_t served_when_empty(const vgpualloc::cluster& nodes, const vgpualloc::node& node,
+                               const vgpualloc::device_request& container) {
+    std::int64_t served = 0;
+    for (const vgpualloc::device& device : node.devices) {
+        const vgpualloc::device_spec& spec = nodes.kinds[device.kind];
+        if (vgpualloc::why_never(spec, container) != rejection_code::none) continue;
+        served += spec.mode->further(spec, {}, container, container.count - served);
+        if (served >= container.count) break;
+    }
+    return served;
+}
+
+/// The kinds of devices of the nodes that these rules admit, and that could serve the container if they were empty.
+std::set<std::uint32_t> kinds_for(const vgpualloc::cluster& nodes, const vgpualloc::host_rules& rules,
+                                  const vgpualloc::device_request& container) {
     std::set<std::uint32_t> kinds;
     for (const vgpualloc::node& node : nodes.nodes) {
-        if (node.devices.empty()) continue;
+        const auto is_known = [&](const vgpualloc::device& device) { return kinds.contains(device.kind); };
+        if (std::ranges::all_of(node.devices, is_known)) continue; // or there are none
         if (vgpualloc::why_not_host(rules, node.host, node.name) != rejection_code::none) continue;
+        if (served_when_empty(nodes, node, container) < container.count) continue;
         for (const vgpualloc::device& device : node.devices) kinds.insert(device.kind);
     }
     return kinds;
@@ -98,6 +118,11 @@ vgpualloc::host_rules without_taints(vgpualloc::host_rules rules) {
 }
 
 } // namespace
+
+bool are_alike(vgpualloc::device_request left, const vgpualloc::device_request& right) {
+    left.count = right.count;
+    return left == right;
+}
 
 std::vector<std::int64_t> used_by_pods(const kube::snapshot& state) {
     std::vector<std::int64_t> result(state.bound.size());
@@ -119,43 +144,52 @@ std::vector<std::int64_t> used_by_pods(const kube::snapshot& state) {
 }
 
 std::int64_t asked_by(const kube::snapshot& state, const vgpualloc::pod_request& request) {
+    const vgpualloc::cluster& nodes = state.nodes();
     std::set<std::uint32_t> all;
-    for (std::size_t kind = 0; kind < state.nodes().kinds.size(); ++kind) all.insert(static_cast<std::uint32_t>(kind));
-    const std::array<std::set<std::uint32_t>, 3> nearest_first{
-        admitted_kinds(state.nodes(), without_states(request.rules)),
-        admitted_kinds(state.nodes(), without_taints(request.rules)), all};
+    for (std::size_t kind = 0; kind < nodes.kinds.size(); ++kind) all.insert(static_cast<std::uint32_t>(kind));
     std::int64_t sum = 0;
-    for (const vgpualloc::device_request& container : request.containers) {
-        std::optional<std::int64_t> unit_use;
-        for (const auto& kinds : nearest_first) {
-            if (!unit_use) unit_use = least_use(state.nodes(), kinds, container);
-        }
-        sum += container.count * unit_use.value_or(vgpualloc::whole_gpu.count());
+    for (const vgpualloc::device_request& devices : asked_devices(request)) {
+        std::optional<std::int64_t> unit_use =
+            least_use(nodes, kinds_for(nodes, without_states(request.rules), devices), devices);
+        if (!unit_use) unit_use = least_use(nodes, kinds_for(nodes, without_taints(request.rules), devices), devices);
+        if (!unit_use) unit_use = least_use(nodes, all, devices);
+        sum += devices.count * unit_use.value_or(vgpualloc::whole_gpu.count());
     }
     return sum;
 }
 
-namespace {
-
-/// The devices that a pod asks for, alike ones of all its containers together.
 std::vector<vgpualloc::device_request> asked_devices(const vgpualloc::pod_request& request) {
     std::vector<vgpualloc::device_request> result;
     for (const vgpualloc::device_request& container : request.containers) {
         if (container.count == 0) continue;
-        vgpualloc::device_request one = container;
-        one.count = 1;
-        const auto same = std::ranges::find_if(result, [&](vgpualloc::device_request other) {
-            other.count = 1;
-            return other == one;
-        });
-        if (same == result.end()) {
+        const auto known = std::ranges::find_if(result, [&](const auto& other) { return are_alike(other, container); });
+        if (known == result.end()) {
             result.push_back(container);
         } else {
-            same->count += container.count;
+            known->count += container.count;
         }
     }
     return result;
 }
+
+std::optional<std::int64_t> free_units(const kube::snapshot& state, node_index where,
+                                       vgpualloc::device_request request) {
+    constexpr std::int64_t endless = std::int64_t{1} << 20U;
+    request.count = 1;
+    std::optional<std::int64_t> units;
+    const auto states = state.book->devices(where);
+    const auto services = state.book->services(where);
+    for (std::size_t d = 0; d < states.size(); ++d) {
+        const vgpualloc::device_spec& spec = state.nodes().spec_of(where, device_index{d});
+        if (vgpualloc::why_never(spec, request) != rejection_code::none) continue;
+        if (!is_counted(spec)) return std::nullopt;
+        if (services[d] != vgpualloc::service_state::in_service) continue;
+        units = units.value_or(0) + spec.mode->further(spec, states[d], request, endless);
+    }
+    return units;
+}
+
+namespace {
 
 /// What one of each of a pod's devices uses of an empty device of a kind; nothing where the kind cannot serve it.
 struct uses_of_kind {
@@ -177,39 +211,50 @@ uses_of_kind uses_of(const vgpualloc::cluster& nodes, std::uint32_t kind,
 std::int64_t idle_for(const vgpualloc::device_spec& spec, const vgpualloc::device_state& now,
                       vgpualloc::device_request request, std::int64_t one_use) {
     constexpr std::int64_t endless = std::int64_t{1} << 20U;
-    if (!spec.mode->units().in_units()) return (vgpualloc::whole_gpu - spec.mode->used(spec, now)).count();
     request.count = 1;
-    return spec.mode->further(spec, now, request, endless) * one_use;
+    if (is_counted(spec)) return spec.mode->further(spec, now, request, endless) * one_use;
+    const bool has_slot = spec.mode->why_not(spec, now, request).code != rejection_code::insufficient_device_slots;
+    return has_slot ? (vgpualloc::whole_gpu - spec.mode->used(spec, now)).count() : 0;
+}
+
+/// Whether a node takes pods, and the pod's rules admit it.
+bool is_open_to(const kube::snapshot& state, node_index where, const vgpualloc::pod_request& request) {
+    const vgpualloc::node& node = state.nodes().nodes[where.at()];
+    return state.book->is_present(where) && node.host.ready && !node.host.unschedulable &&
+           vgpualloc::why_not_host(request.rules, node.host, node.name) == rejection_code::none;
 }
 
 } // namespace
 
-bool is_enough_in_sum(const kube::snapshot& state, const vgpualloc::pod_request& request) {
+idle_in_sum idle_for_one(const kube::snapshot& state, const vgpualloc::pod_request& request) {
     const vgpualloc::cluster& nodes = state.nodes();
     const std::vector<vgpualloc::device_request> asked = asked_devices(request);
     std::vector<std::optional<uses_of_kind>> uses(nodes.kinds.size());
     std::vector<double> pods(asked.size()); // by device of the pod, how many pods there is enough of it for
+    bool has_units = asked.size() == 1;
+    std::int64_t units = 0;
     for (std::size_t n = 0; n < nodes.nodes.size(); ++n) {
-        const vgpualloc::node& node = nodes.nodes[n];
-        if (!state.book->is_present(node_index{n}) || !node.host.ready || node.host.unschedulable) continue;
-        if (vgpualloc::why_not_host(request.rules, node.host, node.name) != rejection_code::none) continue;
+        if (!is_open_to(state, node_index{n}, request)) continue;
         const auto states = state.book->devices(node_index{n});
         const auto services = state.book->services(node_index{n});
         for (std::size_t d = 0; d < states.size(); ++d) {
             if (services[d] != vgpualloc::service_state::in_service) continue;
-            auto& of_kind = uses[node.devices[d].kind];
-            if (!of_kind) of_kind = uses_of(nodes, node.devices[d].kind, asked);
-            const vgpualloc::device_spec& spec = nodes.spec_of(node_index{n}, device_index{d});
+            const std::uint32_t kind = nodes.nodes[n].devices[d].kind;
+            if (!uses[kind]) uses[kind] = uses_of(nodes, kind, asked);
+            const vgpualloc::device_spec& spec = nodes.kinds[kind];
             for (std::size_t i = 0; i < asked.size(); ++i) {
-                const std::int64_t one_use = of_kind->one[i].value_or(0);
+                const std::int64_t one_use = uses[kind]->one[i].value_or(0);
                 if (one_use == 0) continue;
                 const std::int64_t idle = idle_for(spec, states[d], asked[i], one_use);
-                pods[i] += static_cast<double>(idle) / static_cast<double>(of_kind->all);
+                pods[i] += static_cast<double>(idle) / static_cast<double>(uses[kind]->all);
+                has_units = has_units && is_counted(spec);
+                units += idle / one_use;
             }
         }
     }
     constexpr double rounding = 1e-9;
-    return std::ranges::all_of(pods, [](double number) { return number >= 1 - rounding; });
+    const bool is_enough = std::ranges::all_of(pods, [](double number) { return number >= 1 - rounding; });
+    return {.is_enough = is_enough, .units = has_units ? std::optional{units} : std::nullopt};
 }
 
 } // namespace vgpuops::show

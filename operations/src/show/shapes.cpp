@@ -81,13 +81,8 @@ std::map<std::string, std::int64_t> resources_of(const kube::snapshot& state,
         return std::ranges::any_of(state.dialects,
                                    [&](const auto& spoken) { return spoken->reads_resource(resource); });
     };
-    for (const vgpualloc::kubernetes::container& container : object.containers) {
-        for (const auto* const amounts : {&container.requests, &container.limits}) {
-            for (const auto& [resource, amount] : *amounts) {
-                const bool is_counted = amounts == &container.limits && container.requests.contains(resource);
-                if (!is_counted && is_read(resource)) result[resource] += amount;
-            }
-        }
+    for (const auto& [resource, amount] : kube::extended_requests(object)) {
+        if (amount > 0 && is_read(resource)) result[resource] = amount;
     }
     return result;
 }
@@ -157,7 +152,7 @@ rooms rooms_of_waiting(kube::snapshot& state, const selection& chosen, const sto
                      .asked_milli = asked_by(state, request),
                      .idle = filled.idle,
                      .kept_idle = filled.kept_idle};
-        available.is_enough_in_sum = filled.more_alone > 0 || is_enough_in_sum(state, request);
+        if (filled.more_alone == 0) available.in_sum = idle_for_one(state, request);
     }
     return result;
 }

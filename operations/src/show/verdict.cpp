@@ -28,7 +28,7 @@ bool is_kept_away(const room& available) { return available.more == 0 && availab
 
 bool is_host_full(const room& available) { return idle_by(available, vgpualloc::idle_cause::host_full) > 0; }
 
-bool is_scattered(const room& available) { return available.is_enough_in_sum; }
+bool is_scattered(const room& available) { return available.in_sum.is_enough; }
 
 verdict verdict_of(const kube::snapshot_pod& pod, const room& available, bool gang_is_short) {
     if (is_queued(pod)) return verdict::queue;

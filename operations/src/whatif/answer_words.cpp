@@ -113,7 +113,13 @@ void add_kind(const answer& answered, bool lists_all, std::string& text) {
     if (!search.nodes) {
         add_line(text, fmt::format("no number of nodes like {} that was tried is enough", kind.kind));
     } else if (*search.nodes == 0 && search.never.empty() && search.most.empty()) {
-        add_line(text, fmt::format("no more nodes like {} are needed: all fit", kind.kind));
+        const auto is_held = [](const pod_answer& entry) { return entry.asked.unreadable || entry.asked.held > 0; };
+        const std::ptrdiff_t held = std::ranges::count_if(answered.pods, is_held);
+        const bool are_others = held < std::ssize(answered.pods);
+        add_line(text, held > 0 && !are_others
+                           ? fmt::format("nodes like {} help no pod: all that wait are held back", kind.kind)
+                           : fmt::format("no more nodes like {} are needed: all{} fit", kind.kind,
+                                         held > 0 ? " others" : ""));
     } else if (*search.nodes == 0) {
         add_line(text, fmt::format("nodes like {} help no pod that does not fit without them", kind.kind));
     } else {

@@ -203,7 +203,7 @@ show::rooms rooms_of_refused(kube::snapshot& state, vgpualloc::allocator& decide
                      .more_alone = unruled && decider.decide(*unruled) ? 1 : 0,
                      .asked_milli = show::asked_by(state, request),
                      .idle = splitter.of(request)};
-        available.is_enough_in_sum = available.more_alone > 0 || show::is_enough_in_sum(state, request);
+        if (available.more_alone == 0) available.in_sum = show::idle_for_one(state, request);
     }
     return result;
 }

@@ -48,7 +48,7 @@ std::vector<pod_without_help> words_of_never(kube::snapshot& state, const pod_qu
         if (fit_alone[i]) continue;
         const kube::snapshot_pod& pod = queue.pods[positions[i]].pod;
         const auto [known, is_new] = known_words.try_emplace({pod.dialect, pod.request});
-        if (is_new) known->second = why::because_of(state, pod, show::verdict::never, {}, stop);
+        if (is_new) known->second = why::because_of(state, pod, {.why = show::verdict::never}, {}, stop);
         result[i].words = known->second;
     }
     return result;

@@ -33,9 +33,10 @@ std::int64_t free_of_the_kind(const show::room& available) {
     return sum;
 }
 
-/// The same to a tenth of a GPU.
-std::int64_t free_in_tenths(const show::room& available) {
-    return show::rounded(free_of_the_kind(available), show::tenth);
+/// The same in units where the pod asks for units of one kind, else in GPUs to a tenth.
+std::string free_words(const show::room& available) {
+    if (available.in_sum.units) return std::to_string(*available.in_sum.units);
+    return show::thousandths(show::rounded(free_of_the_kind(available), show::tenth));
 }
 
 /// Of all nodes that have a reason, the check of that kind of which most is there, in proportion.
@@ -53,17 +54,13 @@ std::optional<failed_check> closest(const std::vector<node_reasons>& nodes, node
     return result;
 }
 
-bool has_unit_of_devices(const explaining::refusal& refused) {
-    return refused.unit.starts_with("unit") || refused.unit.starts_with("device");
-}
-
 std::string scattered_words(const kube::snapshot_pod& pod, const show::room& available,
                             const std::vector<node_reasons>& nodes) {
-    const std::string free_now = show::thousandths(free_in_tenths(available));
+    const std::string free_now = free_words(available);
     const auto most = closest(nodes, node_reason::too_few_free);
     if (!most) return fmt::format("{}; {} free, not in one place", device_words(pod), free_now);
     const explaining::refusal& refused = most->refused;
-    if (has_unit_of_devices(refused)) {
+    if (is_of_units(refused)) {
         return fmt::format("{} on one node; {} free, at most {} on one", device_words(pod), free_now,
                            refused.available);
     }
@@ -94,8 +91,8 @@ std::string all_used_words(kube::snapshot& state, const kube::snapshot_pod& pod,
                            const stop_signal& stop) {
     const std::string profile = single_profile(pod.request);
     if (profile.empty()) {
-        return fmt::format("{}; {} free of the right kind", device_words(pod),
-                           show::gpu_words(free_in_tenths(available)));
+        return fmt::format("{}; {}{} free of the right kind", device_words(pod), free_words(available),
+                           available.in_sum.units ? "" : " GPUs");
     }
     const std::int64_t places = room_without_pods(state, pod.request, stop);
     return fmt::format("mig-{}: {} of {} used", profile, places - available.more, places);
@@ -173,16 +170,23 @@ std::string gate_words(const kube::snapshot_pod& pod, const show::room& availabl
     return fmt::format("{}; {} without it", names, show::to_string(next));
 }
 
+/// "it fits; of its gang 2 pods fit, and 3 have to start together".
+std::string gang_words(const show::gang_shortage& gang) {
+    return fmt::format("it fits; of its gang {} {}, and {} have to start together", gang.fitting,
+                       gang.fitting == 1 ? "pod fits" : "pods fit", gang.minimum);
+}
+
 } // namespace
 
-std::string because_of(kube::snapshot& state, const kube::snapshot_pod& pod, verdict why, const show::room& available,
-                       const stop_signal& stop) {
+std::string because_of(kube::snapshot& state, const kube::snapshot_pod& pod, const show::waiting_pod& waiting,
+                       const show::room& available, const stop_signal& stop) {
+    const verdict why = waiting.why;
     switch (why) {
     case verdict::queue:
     case verdict::gate:
         return gate_words(pod, available);
     case verdict::gang:
-        return "it fits, and fewer pods of its gang than have to start together";
+        return gang_words(waiting.gang.value_or(show::gang_shortage{}));
     case verdict::never:
         return never_words(state, pod, stop);
     case verdict::all_used:

@@ -113,7 +113,7 @@ expected<void> add_verdict(kube::snapshot& state, const std::vector<kube::manife
     if (entry == waiting.pods.end()) return unexpected(asks_for_no_device(to.name));
     to.verdict = entry->why;
     if (const auto asks = waiting.asks.find(pod.request); asks != waiting.asks.end()) to.asks = asks->second;
-    to.because = because_of(state, pod, to.verdict, room_for(waiting, pod), stop);
+    to.because = because_of(state, pod, *entry, room_for(waiting, pod), stop);
     return {};
 }
 

@@ -1,5 +1,6 @@
 // One pod that waits, as text and as a document.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -50,9 +51,13 @@ std::string checks_text(const node_reasons& node) {
 /// Nodes that fit or are short of amounts first, a line for each reason; then those that refuse for one and the same
 /// text, the reason of most nodes first.
 std::vector<reason_row> rows_of(const std::vector<node_reasons>& nodes) {
+    std::vector<const node_reasons*> by_name; // amounts stand in the order of the names beside them
+    for (const node_reasons& node : nodes) by_name.push_back(&node);
+    std::ranges::sort(by_name, {}, [](const node_reasons* node) -> const std::string& { return node->node; });
     std::map<std::pair<node_reason, std::string>, reason_row> rows;
     std::map<node_reason, std::int64_t> nodes_by_reason;
-    for (const node_reasons& node : nodes) {
+    for (const node_reasons* const entry : by_name) {
+        const node_reasons& node = *entry;
         const bool is_one_row = is_of_amounts(node.word) || node.word == node_reason::fits;
         const std::string text = checks_text(node);
         reason_row& row = rows[{node.word, is_one_row ? std::string{} : text}];
@@ -62,10 +67,7 @@ std::vector<reason_row> rows_of(const std::vector<node_reasons>& nodes) {
         ++nodes_by_reason[node.word];
     }
     std::vector<reason_row> result;
-    for (auto& [key, row] : rows) {
-        std::ranges::sort(row.nodes);
-        result.push_back(std::move(row));
-    }
+    for (auto& [key, row] : rows) result.push_back(std::move(row));
     std::ranges::stable_sort(result, {}, [&](const reason_row& row) {
         const bool is_short = row.word <= node_reason::too_few_free;
         return std::tuple{!is_short, is_short ? std::int64_t{0} : -nodes_by_reason.at(row.word), row.word,
@@ -88,7 +90,8 @@ void add_node_table(const pod_answer& answered, std::string& text) {
     if (rows.empty()) return;
     show::text_columns table{{{"NODES", true}, {"REASON"}, {"FREE/ASKED"}, {"WHICH"}}};
     const bool has_few_changes = answered.changes.size() <= few_changes;
-    const std::size_t shown = std::min(rows.size(), has_few_changes ? node_rows_max : node_rows_beside_changes);
+    std::size_t shown = std::min(rows.size(), has_few_changes ? node_rows_max : node_rows_beside_changes);
+    if (shown + 1 == rows.size()) ++shown; // a line for the others would be as long
     std::size_t nodes_left = answered.nodes.size();
     for (std::size_t i = 0; i < shown; ++i) {
         const reason_row& row = rows[i];
@@ -100,8 +103,18 @@ void add_node_table(const pod_answer& answered, std::string& text) {
     text += table.text();
 }
 
+/// Of pods for which moves, layouts, cordons and more nodes are tried.
+constexpr std::array<show::verdict, 6> verdicts_with_changes{show::verdict::scattered, show::verdict::all_used,
+                                                             show::verdict::host_full, show::verdict::not_allowed,
+                                                             show::verdict::gang,      show::verdict::never};
+
 void add_changes(const pod_answer& answered, const std::vector<std::string>& inputs, std::string& text) {
-    if (answered.changes.empty()) return;
+    if (answered.changes.empty()) {
+        const auto& words = verdicts_with_changes;
+        const bool was_tried = !answered.makes_no_pods && std::ranges::find(words, answered.verdict) != words.end();
+        if (was_tried) text += "would fit if: nothing that was tried helps\n";
+        return;
+    }
     text += "would fit if (each alone, each was tried)\n";
     show::text_columns table{{{"  "}, {""}}};
     const std::size_t shown = std::min(answered.changes.size(), changes_shown);
@@ -149,7 +162,36 @@ std::string first_sentence(const pod_answer& answered) {
 }
 
 /// "asks: nvidia.com/gpu 4, cpu 48, memory 192 GiB, any node; priority 0; since 2026-11-25T13:00:00Z".
-std::string asks_line(const pod_answer& answered) {
+/// "kube-scheduler: 0/6 nodes are available: …": broken after a comma or semicolon where a line would be too long.
+void add_wrapped(std::string line, const std::string& words, std::string& text) {
+    constexpr std::size_t width = 100;
+    if (words.empty()) return;
+    std::size_t begin = 0;
+    while (begin < words.size()) {
+        const std::size_t space = std::min(words.find(", ", begin), words.find("; ", begin));
+        const std::size_t end = space == std::string::npos ? words.size() : space + 1;
+        const std::string part = words.substr(begin, end - begin);
+        if (line.size() + 1 + part.size() > width) {
+            text += printable(line) + "\n";
+            line = " ";
+        }
+        line += " " + part;
+        begin = space == std::string::npos ? end : end + 1;
+    }
+    text += printable(line) + "\n";
+}
+
+/// "2026-11-25 13:00Z" of "2026-11-25T13:00:00Z"; others as they are.
+std::string moment_words(const std::string& time) {
+    constexpr std::string_view pattern = "0000-00-00T00:00:00Z";
+    const auto is_like = [](char letter, char of_pattern) {
+        return of_pattern == '0' ? letter >= '0' && letter <= '9' : letter == of_pattern;
+    };
+    if (!std::ranges::equal(time, pattern, is_like)) return time;
+    return fmt::format("{} {}Z", time.substr(0, 10), time.substr(11, 5));
+}
+
+std::string asked_words(const pod_answer& answered) {
     std::vector<std::string> words;
     for (const auto& [resource, amount] : answered.asks) words.push_back(fmt::format("{} {}", resource, amount));
     if (answered.cpu_milli > 0) words.push_back("cpu " + show::thousandths(answered.cpu_milli));
@@ -157,29 +199,9 @@ std::string asks_line(const pod_answer& answered) {
         words.push_back("memory " + show::host_memory_words(vgpualloc::to_bytes(vgpualloc::mib{answered.memory_mib})));
     }
     words.push_back(answered.rules.empty() ? std::string{"any node"} : vgpuformats::joined(answered.rules));
-    std::string line = fmt::format("asks: {}; priority {}", vgpuformats::joined(words), answered.priority);
-    if (!answered.since.empty()) line += "; since " + answered.since;
-    return printable(line) + "\n";
-}
-
-/// "kube-scheduler: 0/6 nodes are available: …", broken where a line would be too long.
-void add_scheduler_words(const std::string& words, std::string& text) {
-    constexpr std::size_t width = 100;
-    if (words.empty()) return;
-    std::string line = "kube-scheduler:";
-    std::size_t begin = 0;
-    while (begin < words.size()) {
-        const std::size_t comma = words.find(", ", begin);
-        const std::size_t end = comma == std::string::npos ? words.size() : comma + 1;
-        const std::string part = words.substr(begin, end - begin);
-        if (line.size() + 1 + part.size() > width) {
-            text += printable(line) + "\n";
-            line = " ";
-        }
-        line += " " + part;
-        begin = comma == std::string::npos ? end : end + 1;
-    }
-    text += printable(line) + "\n";
+    std::string line = fmt::format("{}; priority {}", vgpuformats::joined(words), answered.priority);
+    if (!answered.since.empty()) line += "; since " + moment_words(answered.since);
+    return line;
 }
 
 document reasons_json(const std::vector<node_reasons>& nodes) {
@@ -234,9 +256,9 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
         std::string text = printable(fmt::format("{} ({}) makes no pods, {}.", job.name, job.kind, words)) + "\n";
         add_counted(answered.counted, text);
         add_changes(answered, inputs, text);
-        text +=
-            fmt::format("asks: {}{}{}\n", show::gpu_words(show::rounded(job.asked, show::tenth)),
-                        job.by_queue ? "" : " by each pod", job.since.empty() ? "" : "; since " + printable(job.since));
+        text += fmt::format("asks: {}{}{}\n", show::gpu_words(show::rounded(job.asked, show::tenth)),
+                            job.by_queue ? "" : " by each pod",
+                            job.since.empty() ? "" : "; since " + printable(moment_words(job.since)));
         add_last_lines(answered.warnings, {}, text);
         return text;
     }
@@ -244,8 +266,8 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
     add_counted(answered.counted, text);
     add_node_table(answered, text);
     add_changes(answered, inputs, text);
-    text += asks_line(answered);
-    add_scheduler_words(answered.scheduler_words, text);
+    add_wrapped("asks:", asked_words(answered), text);
+    add_wrapped("kube-scheduler:", answered.scheduler_words, text);
     add_last_lines(answered.warnings, answered.not_looked_at, text);
     return text;
 }

@@ -3,14 +3,20 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "vgpualloc/model/host_rules.hpp"
 #include "vgpuops/show/names.hpp"
+#include "vgpuops/show/pod_use.hpp"
 
 namespace vgpuops::why {
+
+bool is_of_units(const explaining::refusal& refused) {
+    return refused.unit == "units" || refused.unit == "unit" || refused.unit == "devices" || refused.unit == "device";
+}
 
 namespace {
 
@@ -61,12 +67,37 @@ const vgpualloc::taint* state_taint(const vgpualloc::pod_request& request, const
     return repelling != nullptr && vgpualloc::is_state_taint(repelling->key) ? repelling : nullptr;
 }
 
-/// "gpu", "mig-3g.40gb": what a pod counts.
-std::string counted_word(const vgpualloc::pod_request& request) {
-    for (const vgpualloc::device_request& container : request.containers) {
+/// "gpu", "mig-3g.40gb": what a pod counts, or that container of it.
+std::string counted_word(const vgpualloc::pod_request& request, std::optional<std::size_t> refused) {
+    for (std::size_t i = refused.value_or(0); i < request.containers.size(); ++i) {
+        const vgpualloc::device_request& container = request.containers[i];
         if (container.count > 0 && !container.profile.empty()) return "mig-" + container.profile;
+        if (refused) break;
     }
     return "gpu";
+}
+
+/// A refusal says what the container finds that does not fit, after those before it have theirs. Where units are
+/// counted, all alike containers are: "gpu 1/2" of a pod with two containers of a GPU each.
+explaining::refusal of_the_pod(const kube::snapshot& state, const vgpualloc::pod_request& request, node_index where,
+                               explaining::refusal refused) {
+    if (!refused.container || *refused.container >= request.containers.size() || !is_of_units(refused)) return refused;
+    const vgpualloc::device_request& container = request.containers[*refused.container];
+    for (const vgpualloc::device_request& devices : show::asked_devices(request)) {
+        if (!show::are_alike(devices, container)) continue;
+        const auto units = show::free_units(state, where, devices);
+        if (!units || *units >= devices.count) continue;
+        refused.available = *units;
+        refused.wanted = devices.count;
+    }
+    return refused;
+}
+
+/// "type not accepted" of a code that has no rule and no amount.
+std::string words_of(rejection_code code) {
+    std::string words{vgpualloc::to_string(code)};
+    std::ranges::replace(words, '_', ' ');
+    return words;
 }
 
 /// What the node has of what is wanted, and how much is wanted.
@@ -79,14 +110,15 @@ std::string amount_text(const vgpualloc::pod_request& request, const explaining:
     case rejection_code::too_many_pods:
         return "pod limit reached";
     case rejection_code::no_free_instance:
-        return fmt::format("no {} free", counted_word(request));
+        if (refused.available > 0 && is_of_units(refused)) break;
+        return fmt::format("no {} free", counted_word(request, refused.container));
     default:
         break;
     }
-    if (refused.wanted == 0) return std::string{vgpualloc::to_string(refused.code)};
-    const bool is_counted =
-        refused.unit == "units" || refused.unit == "devices" || refused.unit == "unit" || refused.unit == "device";
-    if (is_counted) return fmt::format("{} {}/{}", counted_word(request), refused.available, refused.wanted);
+    if (refused.wanted == 0) return words_of(refused.code);
+    if (is_of_units(refused)) {
+        return fmt::format("{} {}/{}", counted_word(request, refused.container), refused.available, refused.wanted);
+    }
     return fmt::format("{}/{} {}", refused.available, refused.wanted, refused.unit);
 }
 
@@ -102,7 +134,7 @@ std::string text_of(const vgpualloc::pod_request& request, const vgpualloc::node
     const bool has_cordon_taint = of_state != nullptr && of_state->key == "node.kubernetes.io/unschedulable";
     if (refused.code == rejection_code::node_unschedulable || has_cordon_taint) return "cordoned";
     if (refused.code == rejection_code::taint_not_tolerated) return "taint " + refused.rule;
-    return refused.rule.empty() ? std::string{vgpualloc::to_string(refused.code)} : refused.rule;
+    return refused.rule.empty() ? words_of(refused.code) : refused.rule;
 }
 
 } // namespace
@@ -113,8 +145,9 @@ std::vector<node_reasons> reasons_of(const kube::snapshot& state, const explaini
         const explaining::explained_node& answer = explained.nodes[n];
         const vgpualloc::node& node = state.nodes().nodes[n];
         node_reasons entry{.node = answer.name};
-        const auto add = [&](const explaining::refusal& refused) {
-            if (refused.fits()) return;
+        const auto add = [&](const explaining::refusal& of_container) {
+            if (of_container.fits()) return;
+            const explaining::refusal refused = of_the_pod(state, explained.pod.request, node_index{n}, of_container);
             const bool is_of_state = state_taint(explained.pod.request, node, refused) != nullptr;
             const node_reason word =
                 is_of_state ? node_reason::out_of_service : word_of(refused.code, !node.devices.empty());

@@ -276,19 +276,29 @@ private:
         return decider_.ask_node(where, pod_->request).answer.code == rejection_code::none;
     }
 
+    /// What of its taints a node has because of what it is for, and not because of its state.
+    [[nodiscard]] static std::string taint_words(const vgpualloc::node& node) {
+        std::string words;
+        for (const vgpualloc::taint& repelling : node.host.taints) {
+            if (!vgpualloc::is_state_taint(repelling.key)) words += repelling.key + "=" + repelling.value + " ";
+        }
+        return words;
+    }
+
     /// One more node like another one, of every kind that would take the pod.
     void add_nodes_more() {
-        std::set<std::tuple<std::string, std::string, std::size_t, std::int64_t, std::int64_t>> tried;
+        std::set<std::tuple<std::string, std::string, std::string, std::size_t, std::int64_t, std::int64_t>> tried;
         std::size_t listed = 0;
         for (std::size_t n = 0; n < nodes_->size() && listed < alike_max && !stop_.poll(); ++n) {
             const vgpualloc::node& node = state_->nodes().nodes[n];
             if (node.devices.empty()) continue;
-            const bool is_new = tried
-                                    .emplace(show::pool_of(node),
-                                             show::sharing_name(node, state_->devices[n].front()) + " " +
-                                                 state_->devices[n].front().registered.model,
-                                             node.devices.size(), node.cpu.count(), node.memory.count())
-                                    .second;
+            const bool is_new =
+                tried
+                    .emplace(show::pool_of(node),
+                             show::sharing_name(node, state_->devices[n].front()) + " " +
+                                 state_->devices[n].front().registered.model,
+                             taint_words(node), node.devices.size(), node.cpu.count(), node.memory.count())
+                    .second;
             const std::string name = node.name; // nodes that are added may move the others in memory
             const std::int64_t pods = is_new ? pods_on_one_more(node_index{n}) : 0;
             if (pods == 0) continue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -20,13 +21,17 @@ namespace {
 /// Pods of one group.
 struct group_members {
     const kube::snapshot_pod* first = nullptr; ///< by name
+    show::waiting_pod first_entry{};
     waiting_group group{};
 };
 
 /// Takes a pod that comes after those already there by name.
 void add_member(const kube::snapshot_pod& pod, const show::waiting_pod& waiting, std::int64_t asked_milli,
                 group_members& to) {
-    if (to.first == nullptr) to.first = &pod;
+    if (to.first == nullptr) {
+        to.first = &pod;
+        to.first_entry = waiting;
+    }
     waiting_group& group = to.group;
     group.verdict = waiting.why;
     group.names.push_back(waiting.name);
@@ -44,7 +49,8 @@ std::vector<const kube::snapshot_pod*> add_groups(kube::snapshot& state, const s
     std::vector<const kube::snapshot_pod*> listed;
     std::map<std::string, const kube::snapshot_pod*> pods;
     for (const kube::snapshot_pod& pod : state.pending) pods.emplace(pod.full_name(), &pod);
-    using group_key = std::tuple<show::verdict, vgpualloc::pod_request, std::vector<std::string>, std::string>;
+    using group_key = std::tuple<show::verdict, vgpualloc::pod_request, std::vector<std::string>, std::string,
+                                 std::optional<show::gang_shortage>>;
     std::map<group_key, group_members> groups;
     for (const show::waiting_pod& entry : waiting) {
         const kube::snapshot_pod& pod = *pods.at(entry.name);
@@ -53,14 +59,16 @@ std::vector<const kube::snapshot_pod*> add_groups(kube::snapshot& state, const s
         if (entry.why == show::verdict::fits_now) ++to.fitting;
         std::string hold = pod.failure ? pod.failure->message() : std::string{};
         if (pod.queue_hold) hold = *pod.queue_hold;
-        group_members& members = groups[{entry.why, pod.request, pod.gates, hold}];
+        group_members& members = groups[{entry.why, pod.request, pod.gates, hold,
+                                         entry.why == show::verdict::gang ? entry.gang : std::nullopt}];
         add_member(pod, entry, asked_by_one(room_for(available, pod)), members);
     }
     stop_signal end = stop;
     for (auto& [key, members] : groups) {
         if (end.poll()) return listed;
         waiting_group& group = members.group;
-        group.because = because_of(state, *members.first, group.verdict, room_for(available, *members.first), stop);
+        group.because =
+            because_of(state, *members.first, members.first_entry, room_for(available, *members.first), stop);
         to.groups.push_back(std::move(group));
     }
     std::ranges::sort(to.groups, {}, [](const waiting_group& group) {

@@ -48,6 +48,7 @@ void requested_table::add(const requested_amount& amount) {
     requested_units& sum = of_request_.emplace_back();
     std::vector<requested_units>& parts = parts_.emplace_back();
     if (amount.has_uneven_devices) ++uneven_requests_;
+    if (amount.has_uneven_units) ++requests_for_uneven_units_;
     for (const auto& [count, share] : amount.devices) {
         parts.push_back({.memory = units_of(share.memory, whole_), .compute = units_of(share.compute, whole_)});
         sum += parts.back().times(count);

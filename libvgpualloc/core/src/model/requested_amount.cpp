@@ -47,18 +47,24 @@ public:
         if (count == 0 || !can_hold(device, container)) return;
         const requested_share share = device.mode->requested(device, container);
         share_ = devices_ == 0 ? share : smaller(share_, share);
+        largest_ = std::max(largest_, share.memory);
         devices_ += count;
         memory_ += wide{device.memory.count()} * count;
         memory_max_ = std::max(memory_max_, device.memory);
     }
     [[nodiscard]] bool has_devices() const noexcept { return devices_ > 0; }
     [[nodiscard]] const requested_share& share() const noexcept { return share_; }
+    /// Whether the largest share is more than 1.5 times the smallest.
+    [[nodiscard]] bool has_uneven_shares() const noexcept {
+        return wide{largest_.part} * share_.memory.whole * 2 > wide{share_.memory.part} * largest_.whole * 3;
+    }
     /// Whether the largest memory is more than 1.5 times the mean.
     [[nodiscard]] bool is_uneven() const noexcept { return wide{memory_max_.count()} * devices_ * 2 > memory_ * 3; }
 
 private:
     __extension__ using wide = __int128;
     requested_share share_;
+    fraction largest_; ///< of the memory
     std::int64_t devices_ = 0;
     wide memory_ = 0;
     mib memory_max_;
@@ -101,6 +107,9 @@ requested_devices requested_amounts::share_of_container(const pod_request& reque
         if (!smallest.has_devices()) continue;
         const bool names_memory = container.memory > mib{0} && !container.memory_percent;
         if (names_memory && smallest.is_uneven()) result.has_uneven_devices = true;
+        if (container.memory == mib{0} && !container.memory_percent && smallest.has_uneven_shares()) {
+            result.has_uneven_units = true;
+        }
         return {.count = container.count, .share = smallest.share()};
     }
     result.can_be_served = false;

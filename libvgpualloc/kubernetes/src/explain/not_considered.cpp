@@ -34,8 +34,31 @@ bool prefers_others(const node& described, const snapshot_pod& pod) {
     });
 }
 
-/// What is of the pod alone.
-std::vector<std::string> rules_of_pod(const snapshot& state, const snapshot_pod& pod, bool by_its_scheduler) {
+/// The gang of a pod, where no object says how many of its pods have to start together, or nothing here looks at that.
+void add_gangs(const snapshot& state, const snapshot_pod& pod, bool knows_minimum, std::vector<std::string>& to) {
+    const auto add = [&](const kubernetes::text_map& where, const char* key, bool is_known) {
+        const std::string& group = kubernetes::value_of(where, key);
+        if (group.empty() || is_known) return;
+        to.push_back(fmt::format("that the pods of group {} start together ({})", group, key));
+    };
+    const auto has_minimum = [&](const char* key) {
+        const std::string& group = kubernetes::value_of(pod.object.annotations, key);
+        return knows_minimum && std::ranges::any_of(state.rule_objects, [&](const kube::rule_object& object) {
+                   return object.kind == "PodGroup" && object.ns == pod.ns && object.name == group;
+               });
+    };
+    for (const char* const key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
+        add(pod.object.annotations, key, has_minimum(key));
+    }
+    // The plugin coscheduling of kube-scheduler.
+    for (const char* const key : {"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io"}) {
+        add(pod.object.labels, key, false);
+    }
+}
+
+/// What is of the pod alone. `knows_minimum`: who asks looks at how many pods of a PodGroup of Volcano start together.
+std::vector<std::string> rules_of_pod(const snapshot& state, const snapshot_pod& pod, bool by_its_scheduler,
+                                      bool knows_minimum) {
     std::vector<std::string> list = pod.rules_ignored;
     const dialect* const spoken = state.dialects.find(pod.dialect);
     const std::string_view usual = spoken == nullptr ? std::string_view{} : spoken->usual_scheduler();
@@ -45,10 +68,7 @@ std::vector<std::string> rules_of_pod(const snapshot& state, const snapshot_pod&
                                    pod.scheduler_name, pod.dialect, usual));
     }
     if (pod.terminating) list.emplace_back("that the pod is being deleted (metadata.deletionTimestamp)");
-    for (const char* const key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
-        const std::string& group = kubernetes::value_of(pod.object.annotations, key);
-        if (!group.empty()) list.push_back(fmt::format("that the pods of group {} start together ({})", group, key));
-    }
+    add_gangs(state, pod, knows_minimum, list);
     std::vector<std::string> uncounted;
     for (const std::string& resource : pod.request.rules.resources) {
         const auto reads = [&](const auto& reader) { return reader->reads_resource(resource); };
@@ -81,6 +101,7 @@ public:
     /// `is_open`: by node, whether a pod could go there.
     [[nodiscard]] std::vector<std::string> take(const std::function<bool(std::size_t)>& is_open) {
         add_running_pods();
+        if (of_existing_) add_claims();
         add_nodes(is_open);
         add_objects();
         return std::move(list_);
@@ -103,6 +124,20 @@ private:
         }
         add_names("anti-affinity of pods that run", repelling);
         add_names("that pods are being deleted; they count until they are gone", leaving);
+    }
+
+    /// Pods that ask for nothing but claims are in none of the lists of who asks.
+    void add_claims() {
+        std::vector<std::string> claiming;
+        const auto add = [&](const snapshot_pod& pod) {
+            if (pod.object.claims.empty()) return;
+            const bool is_named = std::ranges::any_of(
+                pods_, [&](const snapshot_pod* other) { return other->name == pod.name && other->ns == pod.ns; });
+            if (!is_named) claiming.push_back(pod.full_name());
+        };
+        for (const kube::bound_pod& runs : state_->bound) add(runs.pod);
+        std::ranges::for_each(state_->pending, add);
+        add_names("devices of pods with resource claims (DRA)", claiming);
     }
 
     void add_nodes(const std::function<bool(std::size_t)>& is_open) {
@@ -152,7 +187,7 @@ private:
 } // namespace
 
 std::vector<std::string> not_considered(const snapshot& state, const explanation& explained, bool by_its_scheduler) {
-    std::vector<std::string> list = rules_of_pod(state, explained.pod, by_its_scheduler);
+    std::vector<std::string> list = rules_of_pod(state, explained.pod, by_its_scheduler, false);
     const snapshot_pod* const pod = &explained.pod;
     if (pod->queue_hold) list.push_back("that a queue holds the pod back: " + *pod->queue_hold);
     const auto is_open = [&](std::size_t n) { return explained.nodes[n].refused.fits(); };
@@ -163,7 +198,7 @@ std::vector<std::string> not_considered(const snapshot& state, const explanation
 std::vector<std::string> not_considered(const snapshot& state, std::span<const snapshot_pod* const> pods) {
     std::vector<std::pair<std::string, std::vector<std::string>>> rules; // with the pods that they are of
     for (const snapshot_pod* const pod : pods) {
-        for (std::string& rule : rules_of_pod(state, *pod, false)) {
+        for (std::string& rule : rules_of_pod(state, *pod, false, true)) {
             auto known = std::ranges::find(rules, rule, &std::pair<std::string, std::vector<std::string>>::first);
             if (known == rules.end()) known = rules.insert(known, {std::move(rule), {}});
             known->second.push_back(pod->full_name());

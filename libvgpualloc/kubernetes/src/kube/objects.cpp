@@ -118,11 +118,13 @@ private:
             }
         } else if (has_roles(result)) {
             read_maker(cursor(object, result), result);
+            name_suspension(spec, result);
             read_roles(roles_of(result, spec), result);
             return;
         } else if (const pod_maker* const maker = maker_of(result)) {
             read_workload(spec, *maker, result);
             read_maker(cursor(object, result), result);
+            name_suspension(spec, result);
         }
         manifests_.push_back(std::move(result));
     }
@@ -218,6 +220,14 @@ private:
         job.problems = std::move(own_problems);
         if (tasks_read.empty() || !job.problems.empty()) manifests_.push_back(std::move(job));
         std::ranges::move(tasks_read, std::back_inserter(manifests_));
+    }
+
+    /// Whoever asks about a suspended workload wants to know what becomes of it once it is resumed. Those of Kueue's
+    /// queues are made suspended, and their queues are asked.
+    static void name_suspension(const object_cursor& spec, manifest& workload) {
+        if (!workload.queue.empty()) return;
+        if (!spec.at("suspend").truth(false) && !spec.at("runPolicy").at("suspend").truth(false)) return;
+        workload.rules_ignored.emplace_back("that the workload is suspended (spec.suspend)");
     }
 
     /// A manifest for each role of a workload, into whose problems cursors put theirs.

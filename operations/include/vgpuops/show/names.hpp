@@ -22,7 +22,8 @@ namespace vgpuops::show {
 /// Names of models in one cluster: short where no other model of the cluster is shortened to the same, else in full.
 class model_names {
 public:
-    void add(const std::string& model) { models_[short_model(model)].insert(model); }
+    /// NVIDIA's plugin adds -SHARED to the name of a board that is time-sliced.
+    void add(const std::string& model);
     [[nodiscard]] std::string name_of(const std::string& model) const;
 
 private:

@@ -124,10 +124,19 @@ struct held_job {
 /// "1 Job makes no pods"; owners of several kinds are "owners".
 [[nodiscard]] std::string held_words(const std::vector<held_job>& jobs);
 
+/// Of a gang that cannot start now.
+struct gang_shortage {
+    std::int64_t fitting = 0; ///< its pods that would find a place now
+    std::int64_t minimum = 0; ///< that have to start together, beside those that run
+
+    auto operator<=>(const gang_shortage&) const = default;
+};
+
 struct waiting_pod {
     std::string name{}; ///< with its namespace
     verdict why = verdict::never;
-    std::string since{}; ///< as its object has it; empty: not said
+    std::string since{};                 ///< as its object has it; empty: not said
+    std::optional<gang_shortage> gang{}; ///< only if its gang cannot start
 };
 
 struct overview {

@@ -8,6 +8,7 @@
 #include "vgpualloc/kube/snapshot.hpp"
 #include "vgpualloc/metrics/idle_split.hpp"
 #include "vgpuops/core_names.hpp"
+#include "vgpuops/show/pod_use.hpp"
 
 namespace vgpuops::show {
 
@@ -35,14 +36,14 @@ inline constexpr std::size_t verdict_count = 10;
 
 /// What there is for pods of one request.
 struct room {
-    bool is_readable = true;       ///< nobody can place a pod whose request cannot be read
-    bool fits_alone = false;       ///< if all other pods were gone
-    std::int64_t more = 0;         ///< pods that fit as things are
-    std::int64_t more_alone = 0;   ///< pods that would fit without rules about other pods
-    std::int64_t asked_milli = 0;  ///< by one of them
-    vgpualloc::idle_parts idle{};  ///< what is idle, to such pods
-    std::int64_t kept_idle = 0;    ///< of it, in `wrong_kind`: of no use because of other pods
-    bool is_enough_in_sum = false; ///< what is idle of the right kind would do for one pod if it were in one place
+    bool is_readable = true;      ///< nobody can place a pod whose request cannot be read
+    bool fits_alone = false;      ///< if all other pods were gone
+    std::int64_t more = 0;        ///< pods that fit as things are
+    std::int64_t more_alone = 0;  ///< pods that would fit without rules about other pods
+    std::int64_t asked_milli = 0; ///< by one of them
+    vgpualloc::idle_parts idle{}; ///< what is idle, to such pods
+    std::int64_t kept_idle = 0;   ///< of it, in `wrong_kind`: of no use because of other pods
+    idle_in_sum in_sum{};         ///< of the right kind; only where `more_alone` is 0
 };
 
 /// Whether Kueue has not admitted the pod, or a queue of Volcano has not let it in.

@@ -45,6 +45,9 @@ struct node_reasons {
     std::vector<failed_check> checks{}; ///< the hardest to cure first; none where the pod fits
 };
 
+/// Whether its amounts are of devices, or of units in which they are offered.
+[[nodiscard]] bool is_of_units(const explaining::refusal& refused);
+
 /// What all nodes of the snapshot answer to a pod that was explained on it, in the cluster's order.
 [[nodiscard]] std::vector<node_reasons> reasons_of(const kube::snapshot& state,
                                                    const explaining::explanation& explained);

@@ -66,6 +66,8 @@ public:
     }
     /// Requests of which vgpualloc::requested_amount::has_uneven_devices holds.
     [[nodiscard]] std::int64_t uneven_requests() const noexcept { return uneven_requests_; }
+    /// Requests of which vgpualloc::requested_amount::has_uneven_units holds.
+    [[nodiscard]] std::int64_t requests_for_uneven_units() const noexcept { return requests_for_uneven_units_; }
     /// Another request, rounded to the unit.
     void add(const vgpualloc::requested_amount& amount);
 
@@ -84,6 +86,7 @@ private:
     std::vector<requested_units> of_request_;
     std::vector<std::vector<requested_units>> parts_;
     std::int64_t uneven_requests_ = 0;
+    std::int64_t requests_for_uneven_units_ = 0;
 };
 
 /// What a pod asks for whose devices are each asked for by so many thousandths, as openb says them.

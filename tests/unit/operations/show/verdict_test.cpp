@@ -14,7 +14,7 @@ TEST(show_verdict, is_the_first_that_holds) {
     EXPECT_EQ(show::verdict_of(pod, room, true), verdict::gang);
     room.more = 0;
     EXPECT_EQ(show::verdict_of(pod, room, true), verdict::all_used) << "its gang is not what keeps it back";
-    room.is_enough_in_sum = true;
+    room.in_sum.is_enough = true;
     EXPECT_EQ(show::verdict_of(pod, room, false), verdict::scattered);
     room.idle[static_cast<std::size_t>(vgpualloc::idle_cause::host_full)] = 1;
     EXPECT_EQ(show::verdict_of(pod, room, false), verdict::host_full);

@@ -28,6 +28,9 @@ struct requested_amount {
     /// Whether the largest memory among the devices that a container may get is more than 1.5 times their mean: a pod
     /// that could go to any of them counts by the largest.
     bool has_uneven_devices = false;
+    /// Whether a unit without an amount of memory may be whole devices and parts of some (replicas, MIG instances), of
+    /// which the largest share is more than 1.5 times the smallest, by which it counts.
+    bool has_uneven_units = false;
 
     bool operator==(const requested_amount&) const = default;
 };
