@@ -129,6 +129,17 @@ class ServedTest(CliTest):
         last = float(self.pods()[-1]["arrival_s"])  # 201 jobs x 8 GPUs x 90 s are 0.8 of nine GPUs for so long
         self.assertAlmostEqual(last, 201 * 8 * 90 / 0.8 / 9, 3)
 
+    def test_units_of_different_sizes_are_noted(self):
+        slices = {"nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.sharing-strategy": "time-slicing"}
+        train = nvidia_node("a", 8, 81920, {})
+        note = "note: 1 of 1 different requests may get whole devices or parts of some"
+        for nodes, is_noted in (([train], False), ([train, nvidia_node("t", 16, 15360, slices)], True)):
+            flags = self.flags(nodes, [whole(1)], [("j", "c0", 0)])
+            result = self.vgpusim("run", *flags, "--policy", "binpack", "--out", self.out)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(note in result.stderr, is_noted, result.stderr)
+            self.assertEqual(self.summary()["gpu"]["arrived_milli"], 250 if is_noted else 1000)
+
     def test_uneven_devices_are_noted(self):
         flags = self.flags([gpu_node("a", 3), gpu_node("b", 1)], [pod("m", vgpu(1000))], [("p", "c0", 0)])
         self.assert_done(self.vgpusim("run", *flags, "--policy", "binpack", "--out", self.out))

@@ -215,7 +215,9 @@ class Show(CliTest):
         place = f"{cut.count(chr(10)) + 1}:{len(cut) - cut.rfind(chr(10))}"
         done = self.vgpusim("show", self.write("cluster.json", cut))
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertRegex(done.stderr, rf"cluster\.json:{place}: JSON: the text ends inside a list; was the download cut off\?\n$")
+        self.assertRegex(done.stderr, rf"cluster\.json:{place}: the text ends inside a list; was the download cut off\?\n$")
+        done = self.vgpusim("show", self.write("cluster.json", whole[:whole.index('"kind"') + 3]))
+        self.assertRegex(done.stderr, r"cluster\.json:\d+:\d+: the text ends inside a string; was the download cut off\?\n$")
         for wrong in (["-o", "xml"], []):
             done = self.vgpusim("show", *wrong)
             self.assertEqual((done.returncode, done.stdout), (2, ""))

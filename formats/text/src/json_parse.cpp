@@ -138,9 +138,14 @@ public:
         what.remove_prefix(std::min(what.find("] ") + 2, what.size()));
         if (what.starts_with("parse error at ")) what.remove_prefix(what.find(": ") + 2);
         std::string sentence = "JSON: " + std::string{what};
-        if (tree_.depth() > 0 && what.find("unexpected end of input") != std::string_view::npos) {
+        const auto says = [what](std::string_view words) { return what.find(words) != std::string_view::npos; };
+        const bool is_open_text = says("missing closing quote");
+        if (tree_.depth() > 0 && (is_open_text || says("unexpected end of input"))) {
             const bool is_list = tree_.has_open() && tree_.innermost().is_list();
-            sentence = std::string{"JSON: the text ends inside a "} + (is_list ? "list" : "map") +
+            sentence = std::string{"the text ends inside a "} +
+                       (is_open_text ? "string"
+                        : is_list    ? "list"
+                                     : "map") +
                        "; was the download cut off?";
         }
         // It quotes the text, which may hold anything.

@@ -2,23 +2,31 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "overview_tables.hpp"
 #include "vgpualloc/explain/words.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgpuops/show/overview.hpp"
 
 namespace vgpuops::show {
 
 namespace {
 
+constexpr std::size_t resources_named = 4;
+
 std::string usage_line(const overview& seen, const three_parts& total) {
     if (seen.gpus == 0) {
-        std::string resources;
-        for (const std::string& name : seen.looked_for) resources += (resources.empty() ? "" : ", ") + name;
-        return fmt::format("0 GPUs on {}. Looked for: {} (vgpusim dialects)", several(seen.nodes_all, "node"),
-                           resources);
+        std::vector<std::string> resources = seen.looked_for;
+        std::ranges::stable_partition(resources,
+                                      [](const std::string& name) { return name.find("/gpu") != std::string::npos; });
+        const std::size_t others = resources.size() - std::min(resources.size(), resources_named);
+        resources.resize(resources.size() - others);
+        return fmt::format("0 GPUs on {}. Looked for: {}{} (vgpusim dialects)", several(seen.nodes_all, "node"),
+                           vgpuformats::joined(resources), others > 0 ? fmt::format(" and {} more", others) : "");
     }
     const std::int64_t percent = rounded(seen.parts[0] * 100, seen.gpus * 1000) / (seen.gpus * 1000);
     return fmt::format("{} on {}: {} used ({} %), {} free, {} out of service.", several(seen.gpus, "GPU"),
