@@ -1,0 +1,94 @@
+// @ts-check
+// Questions to the thread that calculates.
+
+/**
+ * @typedef {{ args: string[], code: number, stdout: string, stderr: string, written: Map<string, Uint8Array>, ms: number }} Answer
+ * `code`: 0, or 2 with one line in `stderr` that says what is wrong with the question.
+ */
+
+/** @typedef {{ topic: string, args: string[], resolve: (answer: Answer) => void, reject: (why: Error) => void }} Question */
+
+/** Thrown to whoever waits for an answer that nobody wants any more. */
+export class Dropped extends Error {}
+
+export class Asker {
+  /** @param {string} worker_text @param {string} module_text base64 of the gzip of the module */
+  constructor(worker_text, module_text) {
+    this.worker_text = worker_text;
+    this.module_text = module_text;
+    /** @type {[string, Uint8Array][]} */
+    this.files = [];
+    /** @type {Question[]} */
+    this.waiting = [];
+    /** @type {Question | null} */
+    this.running = null;
+    this.number = 0;
+    this.begin();
+  }
+
+  begin() {
+    const address = URL.createObjectURL(new Blob([this.worker_text], { type: 'text/javascript' }));
+    this.worker = new Worker(address);
+    URL.revokeObjectURL(address);
+    this.worker.onmessage = ({ data }) => this.hear(data);
+    this.worker.postMessage({ type: 'module', text: this.module_text });
+    if (this.files.length > 0) this.worker.postMessage({ type: 'files', files: this.files });
+  }
+
+  /** The files that all later questions are about. @param {[string, Uint8Array][]} files */
+  use(files) {
+    this.files = files;
+    this.worker?.postMessage({ type: 'files', files });
+  }
+
+  /**
+   * Of one topic only the last question is answered: sliders ask more often than there is time for.
+   * @param {string} topic @param {string[]} args @returns {Promise<Answer>}
+   */
+  ask(topic, args) {
+    this.drop(topic);
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ topic, args, resolve, reject });
+      this.next();
+    });
+  }
+
+  /** @param {string} topic */
+  drop(topic) {
+    for (const question of this.waiting.filter((entry) => entry.topic === topic)) question.reject(new Dropped());
+    this.waiting = this.waiting.filter((entry) => entry.topic !== topic);
+  }
+
+  next() {
+    if (this.running) return;
+    const question = this.waiting.shift();
+    if (!question) return;
+    this.running = question;
+    this.worker?.postMessage({ type: 'ask', id: ++this.number, args: question.args });
+  }
+
+  /** @param {any} data */
+  hear(data) {
+    const question = this.running;
+    if (data.type === 'broken') {
+      this.running = null;
+      question?.reject(new Error(data.message));
+      return;
+    }
+    if (data.id !== this.number || !question) return;
+    this.running = null;
+    if (data.type === 'failed') question.reject(new Error(data.message));
+    else question.resolve({ ...data, args: question.args });
+    this.next();
+  }
+
+  /** Ends what is being calculated, by ending the thread; the next question has a new one. */
+  stop() {
+    const question = this.running;
+    this.running = null;
+    this.worker?.terminate();
+    this.begin();
+    question?.reject(new Dropped());
+    this.next();
+  }
+}

@@ -1,0 +1,95 @@
+// @ts-check
+// Defragment: which pods move so that a pod fits, or so that GPUs or nodes become empty.
+import { button, by_id, card, choice, h, replace, table } from './dom.js';
+import { about } from './state.js';
+import { counted, span } from './words.js';
+
+/** @typedef {import('./app.js').Page} Page */
+
+/** @param {Page} page */
+export function command(page) {
+  const { goal, goal_pod, moves } = page.state;
+  return ['plan', ...about(page.state), ...(goal === 'pod' ? ['--pod', goal_pod] : ['--consolidate', goal]),
+    ...(moves === 3 ? [] : ['--moves', String(moves)])];
+}
+
+/** @param {Page} page @param {Element} panel */
+export async function draw(page, panel) {
+  const { state } = page;
+  const all = JSON.parse((await page.ask('waiting', ['why', ...about(state), '--json'])).stdout);
+  const waiting = all.groups.flatMap((/** @type {any} */ group) => group.pods);
+  if (!waiting.includes(state.goal_pod)) state.goal_pod = waiting[0] ?? '';
+  if (state.goal === 'pod' && waiting.length === 0) state.goal = 'devices';
+  const answer = h('div', {});
+  const redraw = () => page.redraw();
+  replace(panel, card('For', h('div', { class: 'controls' },
+    choice('goal', 'Make room for', [...(waiting.length ? [/** @type {[string, string]} */ (['pod', 'a pod that waits'])] : []), ['devices', 'empty GPUs'], ['nodes', 'empty nodes']],
+      state.goal, (goal) => { state.goal = /** @type {typeof state.goal} */ (goal); redraw(); }),
+    state.goal === 'pod' && choice('goal-pod', 'Pod', waiting.slice(0, 2000), state.goal_pod, (pod) => { state.goal_pod = pod; redraw(); }),
+    h('label', { class: 'field' }, h('span', {}, 'Moves, at most'), h('input', {
+      type: 'number', id: 'moves', min: 0, max: 1000, value: state.moves,
+      onchange: () => { state.moves = Math.min(Math.max(Math.round(Number(by_id('moves').value)) || 0, 0), 1000); redraw(); },
+    })))), answer, page.terminal(command(page)));
+  await page.answer_in(answer, () => draw_plan(page, answer));
+}
+
+/** @param {Page} page @param {Element} place */
+async function draw_plan(page, place) {
+  const plan = JSON.parse((await page.ask('plan', [...command(page), '--json'])).stdout);
+  const target = page.state.goal === 'pod' ? plan.pod : `empty ${page.state.goal === 'nodes' ? 'nodes' : 'GPUs'}`;
+  const cost = plan.cost ? `, ${plan.cost.downtime_device_s.toFixed(1)} GPU·s down` : '';
+  const sentence = plan.moves.length === 0
+    ? (plan.found ? `Nothing has to move for ${target}.` : `No plan for ${target}: ${plan.reason ?? 'no moves were found'}.`)
+    : `${counted(plan.moves.length, 'move')}${cost}${plan.where ? `; then ${plan.pod} fits on ${plan.where.node}` : ''}.`;
+  page.say(sentence);
+  replace(place, h('section', { class: 'card answer' }, h('h1', {}, sentence),
+    plan.emptied && h('p', {}, `Emptied: ${emptied_words(plan.emptied)}.`)),
+  plan.moves.length > 0 && moves_card(plan),
+  page.notes([...(plan.not_evictable ?? []).map((/** @type {any} */ entry) => `stays: ${entry.pod ?? entry}`), ...plan.warnings]));
+}
+
+/** @param {any} emptied */
+const emptied_words = (emptied) => (Array.isArray(emptied) ? emptied.map((entry) => entry.node ?? entry.uuid ?? entry).join(', ') : String(emptied));
+
+/** @param {any} plan */
+function moves_card(plan) {
+  let step = 0;
+  const picture = h('div', { class: 'steps' });
+  const says = h('p', { class: 'note', 'aria-live': 'polite' });
+  const draw_step = () => {
+    replace(picture, plan.moves.map((/** @type {any} */ move, /** @type {number} */ i) => h('div', { class: i < step ? 'step done' : i === step ? 'step now' : 'step' },
+      h('span', { class: 'place' }, move.from.node), h('span', { 'aria-hidden': 'true' }, i < step ? ' · ' : ` [${move.pod}] `),
+      h('span', { 'aria-hidden': 'true' }, '→'), h('span', { 'aria-hidden': 'true' }, i < step ? ` [${move.pod}] ` : ' · '), h('span', { class: 'place' }, move.to.node))));
+    const last = plan.where && step === plan.moves.length;
+    says.textContent = last ? `Then ${plan.pod} goes to ${plan.where.node}.`
+      : step === plan.moves.length ? 'All moves are done.' : `Step ${step + 1} of ${plan.moves.length}: ${plan.moves[step].pod}, ${plan.moves[step].from.node} to ${plan.moves[step].to.node}.`;
+  };
+  const go = (/** @type {number} */ by) => { step = Math.min(Math.max(step + by, 0), plan.moves.length); draw_step(); };
+  draw_step();
+  return card('Moves', table('In this order', [
+    { title: 'Pod', of: (move) => move.pod, order: (move) => move.pod },
+    { title: 'From', of: (move) => `${move.from.node}: ${parts_of(move.from)}`, order: (move) => move.from.node },
+    { title: 'To', of: (move) => `${move.to.node}: ${parts_of(move.to)}`, order: (move) => move.to.node },
+    { title: 'Down', number: true, of: (move) => span(move.downtime_device_s), order: (move) => move.downtime_device_s },
+  ], plan.moves, { most: 50 }), says, picture, h('div', { class: 'buttons' },
+    button('Step back', () => go(-1)), button('Step forward', () => go(1)), button('Play', () => play(go, plan.moves.length))));
+}
+
+/** @param {(by: number) => void} go @param {number} steps */
+function play(go, steps) {
+  go(-steps);
+  const pause = matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : Math.max(150, 2000 / steps);
+  if (pause === 0) {
+    go(steps);
+    return;
+  }
+  let left = steps;
+  const timer = setInterval(() => { go(1); if (--left === 0) clearInterval(timer); }, pause);
+}
+
+/** "GPU 4, 5" or the words of parts. @param {any} place */
+function parts_of(place) {
+  const whole = place.shares.every((/** @type {any} */ share) => share.kind === 'whole_device');
+  const devices = place.shares.map((/** @type {any} */ share) => (whole ? share.device : `${share.device} (${share.words})`));
+  return 'GPU ' + devices.join(', ');
+}

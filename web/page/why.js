@@ -1,0 +1,124 @@
+// @ts-check
+// Why: the pods that wait by verdict, and of one of them every node's answer and what would have to change.
+import { button, card, h, replace, table } from './dom.js';
+import { about, add } from './state.js';
+import { arguments_of, counted, gpus, moment } from './words.js';
+
+/** @typedef {import('./app.js').Page} Page */
+
+/** @param {Page} page */
+export const command = (page) => ['why', ...about(page.state), ...(page.state.pod ? ['--pod', page.state.pod] : [])];
+
+/** @param {Page} page @param {Element} panel */
+export async function draw(page, panel) {
+  const all = JSON.parse((await page.ask('why', ['why', ...about(page.state), '--json'])).stdout);
+  const list = h('div', { class: 'waiting' });
+  const one = h('div', { class: 'one', id: 'one' });
+  const sentence = all.pods_wait === 0 ? 'Nothing waits.'
+    : `${counted(all.pods_wait, 'pod waits', 'pods wait')}, ${all.pods_fit_now === 0 ? 'none fits' : all.pods_fit_now + ' fit'} now.`;
+  const pick = (/** @type {string} */ pod) => { page.state.pod = pod; page.redraw(); };
+  replace(list, all.groups.map((/** @type {any} */ group) => h('section', { class: 'group' },
+    h('h3', {}, `${group.verdict} · ${group.pods.length}`),
+    h('p', { class: 'hint' }, `${gpus(group.asked)} GPUs, since ${moment(group.since)}: ${group.because}`),
+    many(group.pods, (pod) => button(pod, () => pick(pod), {
+      class: 'link', id: 'pod-' + pod, 'aria-current': pod === page.state.pod ? 'true' : null,
+    })))),
+  all.makes_no_pods.map((/** @type {any} */ owner) => h('section', { class: 'group' },
+    h('h3', {}, `${owner.verdict} · no pods`),
+    h('p', { class: 'hint' }, owner.because), h('ul', { class: 'plain' },
+      h('li', {}, button(owner.name, () => pick(owner.name), { class: 'link', id: 'pod-' + owner.name }), ` (${owner.kind})`)))));
+  const notes = [...all.not_looked_at, ...all.warnings];
+  replace(panel, h('section', { class: 'card answer' }, h('h1', {}, sentence)),
+    h('div', { class: page.state.pod ? 'two chosen' : 'two' }, card('Waiting', list, page.notes(notes)), one),
+    page.terminal(command(page)));
+  if (!page.state.pod) {
+    page.say(sentence);
+    replace(one, all.pods_wait > 0 && h('p', { class: 'hint' }, 'Choose a pod: every node answers, with numbers.'));
+    return;
+  }
+  await draw_pod(page, one);
+}
+
+/** The first of many, and a button for the others. @param {string[]} names @param {(name: string) => any} entry */
+function many(names, entry) {
+  const list = h('ul', { class: 'plain' });
+  let shown = 20;
+  const fill = () => replace(list, names.slice(0, shown).map((name) => h('li', {}, entry(name))),
+    names.length > shown && h('li', {}, button(`and ${names.length - shown} more`, () => { shown += 100; fill(); }, { class: 'small' })));
+  fill();
+  return list;
+}
+
+/** @param {Page} page @param {Element} place */
+async function draw_pod(page, place) {
+  const pod = JSON.parse((await page.ask('why one', [...command(page), '--json'])).stdout);
+  const runs = pod.runs_on ? `${pod.pod} runs on ${pod.runs_on}.` : '';
+  const sentence = runs || `${pod.pod} waits, ${pod.verdict}: ${pod.because}.`;
+  page.say(sentence);
+  const asks = Object.entries(pod.asks ?? {}).map(([what, amount]) => (what === 'cpu_milli' ? `cpu ${Number(amount) / 1000}`
+    : what === 'memory_mib' ? `memory ${Math.round(Number(amount) / 102.4) / 10} GiB` : `${what} ${amount}`)).join(', ');
+  replace(place, h('div', { class: 'card' },
+    button('‹ Waiting', () => { page.state.pod = ''; page.redraw(); }, { class: 'back' }),
+    h('h2', { id: 'verdict', tabIndex: -1 }, sentence), asks && h('p', { class: 'note' }, `asks: ${asks}; priority ${pod.priority}`)),
+  changes_card(page, pod),
+  nodes_card(page, pod.reasons ?? []),
+  pod.scheduler_words && card('Kubernetes says', h('p', { class: 'note' }, pod.scheduler_words)),
+  page.notes([...pod.not_looked_at, ...pod.warnings]));
+}
+
+/** @param {Page} page @param {any} pod */
+function changes_card(page, pod) {
+  if (!pod.changes?.length) return null;
+  return card('Would fit if', h('p', { class: 'hint' }, 'Each alone; each was tried.'), h('ul', { class: 'changes' },
+    pod.changes.map((/** @type {any} */ change) => h('li', {}, h('span', {}, change.what + (change.then ? ': ' + change.then : '')),
+      change.command && button(change.command.startsWith('vgpusim plan') ? 'Show the move' : 'Try it', () => follow(page, change.command))))));
+}
+
+/** Goes where the command of an answer is asked. @param {Page} page @param {string} command_text */
+function follow(page, command_text) {
+  const [name, ...rest] = arguments_of(command_text);
+  if (name === 'plan') {
+    page.state.goal = 'pod';
+    page.state.goal_pod = page.state.pod;
+    page.go('defragment');
+    return;
+  }
+  page.state.undone.push([...page.state.changes]);
+  page.state.changes = [];
+  for (let i = 0; i < rest.length; ++i) {
+    if (rest[i].startsWith('--') && rest[i] !== '--config') add(page.state, { flag: rest[i], value: rest[++i] ?? '' });
+  }
+  page.go('whatif');
+}
+
+const amounts = ['fits', 'host full', 'too few free'];
+
+/** @param {Page} page @param {any[]} reasons */
+function nodes_card(page, reasons) {
+  /** @type {Map<string, { reason: string, words: string[], nodes: string[] }>} */
+  const groups = new Map();
+  for (const { node, reason, checks } of reasons) {
+    const words = checks.filter((/** @type {any} */ check) => check.reason === reason || checks.length === 1).map((/** @type {any} */ check) => check.text).join(', ');
+    // Amounts differ from node to node: those that are short of something are one row.
+    const key = amounts.includes(reason) ? reason : reason + '\n' + words;
+    const group = groups.get(key) ?? { reason, words: /** @type {string[]} */ ([]), nodes: /** @type {string[]} */ ([]) };
+    group.nodes.push(node);
+    if (words && !group.words.includes(words)) group.words.push(words);
+    groups.set(key, group);
+  }
+  const only = page.only_node;
+  page.only_node = '';
+  const shown = only ? reasons.filter(({ node }) => node === only) : reasons;
+  return card('All nodes',
+    table('Nodes by reason', [
+      { title: 'Nodes', number: true, of: (/** @type {any} */ row) => row.nodes.length, order: (row) => row.nodes.length },
+      { title: 'Reason', of: (row) => row.reason, order: (row) => row.reason },
+      { title: 'Free / asked', of: (row) => row.words.slice(0, 3).join('; ') + (row.words.length > 3 ? '; …' : '') },
+      { title: 'Which', of: (row) => row.nodes.slice(0, 6).join(', ') + (row.nodes.length > 6 ? ` and ${row.nodes.length - 6} more` : '') },
+    ], [...groups.values()], { most: 20 }),
+    h('details', { open: Boolean(only) }, h('summary', {}, 'Node by node'), table('Every check of each node', [
+      { title: 'Node', of: (row) => row.node, order: (row) => row.node },
+      { title: 'Reason', of: (row) => row.reason, order: (row) => row.reason },
+      { title: 'Checks', of: (row) => row.checks.map((/** @type {any} */ check) => check.text).join('; ') },
+    ], shown)));
+}

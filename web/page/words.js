@@ -1,0 +1,35 @@
+// @ts-check
+// Numbers and commands as the terminal has them.
+
+/** Milli-GPU in GPUs to a tenth. @param {number} milli */
+export const gpus = (milli) => (milli / 1000).toFixed(1);
+
+/** A number with its sign. @param {number} number @param {(number: number) => string} words */
+export const signed = (number, words = String) => (number > 0 ? '+' : number < 0 ? '-' : '') + words(Math.abs(number));
+
+/** @param {number} count @param {string} one @param {string} [many] */
+export const counted = (count, one, many = one + 's') => `${count} ${count === 1 ? one : many}`;
+
+/** As a shell reads it back. @param {string} text */
+export const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'");
+
+/** The command line of some arguments. @param {string[]} args */
+export const command_line = (args) => ['vgpusim', ...args].map(quoted).join(' ');
+
+/**
+ * The arguments of a command as an answer of ours prints it: words with quotes as quoted() writes them.
+ * @param {string} command @returns {string[]}
+ */
+export function arguments_of(command) {
+  const words = [];
+  for (const [, word] of command.matchAll(/((?:[^\s'\\]|\\.|'[^']*')+)/g)) {
+    words.push(word.replaceAll(/\\(.)|'([^']*)'/g, (_, escaped, inside) => escaped ?? inside));
+  }
+  return words.slice(1);
+}
+
+/** "11-25 13:00Z" of an ISO time, or "-". @param {string | null} time */
+export const moment = (time) => (time ? `${time.slice(5, 10)} ${time.slice(11, 16)}Z` : '-');
+
+/** @param {number} seconds */
+export const span = (seconds) => (seconds < 10 ? seconds.toFixed(1) : String(Math.round(seconds))) + ' s';
