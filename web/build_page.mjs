@@ -1,7 +1,8 @@
 // @ts-check
 // Makes vgpualloc.html of the module and the page's sources:
 //   node build_page.mjs MODULE OUTPUT
-// Everything is in the one file: the module as base64 of its gzip, scripts, styles, the clusters to try.
+// Everything is in the one file: the module as base64 of its zstd, scripts, styles, the clusters to try.
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -33,7 +34,7 @@ const parts = {
   policy: `default-src 'none'; script-src 'sha256-${hash}' 'wasm-unsafe-eval' blob:; worker-src blob:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`,
   style: ['simulator/report/html/base.css', 'simulator/report/html/answer.css', 'web/page/page.css'].map(text_of).join('\n'),
   patterns: text_of('simulator/report/html/patterns.svg'),
-  module: packed(readFileSync(module_path)),
+  module: execFileSync('zstd', ['-q', '--ultra', '-22', '-c', module_path], { maxBuffer: 1 << 28 }).toString('base64'),
   worker: bundled('worker.js'),
   samples: JSON.stringify(Object.fromEntries([['atlas', 'scenarios/clusters/atlas.json'], ['harbor', 'scenarios/clusters/harbor.json'],
     ['nodes.csv', 'traces/quickstart/nodes.csv'], ['pods.csv', 'traces/quickstart/pods.csv']].map(([name, path]) =>

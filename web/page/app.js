@@ -90,6 +90,7 @@ function make_page() {
     },
     redraw: () => { draw().catch(page.fail); },
     stop: () => asker.stop(),
+    when_progress: (/** @type {(text: string) => void} */ hear) => { asker.hear_progress = hear; },
     use,
   };
 
@@ -192,6 +193,11 @@ function show_progress(page, begin) {
       page.say('Stopped. The answer below is of before.');
     }));
   by_id('panel').before(row);
+  const bar = row.querySelector('progress');
+  page.when_progress((/** @type {string} */ text) => {
+    const percent = text.match(/(\d+) ?%/);
+    if (percent) bar.value = Number(percent[1]) / 100;
+  });
   const timer = setInterval(() => {
     if (!row.isConnected) clearInterval(timer);
     seconds.textContent = span((performance.now() - begin) / 1000);

@@ -12,7 +12,7 @@
 export class Dropped extends Error {}
 
 export class Asker {
-  /** @param {string} worker_text @param {string} module_text base64 of the gzip of the module */
+  /** @param {string} worker_text @param {string} module_text the module as the worker unpacks it */
   constructor(worker_text, module_text) {
     this.worker_text = worker_text;
     this.module_text = module_text;
@@ -23,6 +23,8 @@ export class Asker {
     /** @type {Question | null} */
     this.running = null;
     this.number = 0;
+    /** What a long run shows of itself. @type {(text: string) => void} */
+    this.hear_progress = () => {};
     this.begin();
   }
 
@@ -76,6 +78,10 @@ export class Asker {
       return;
     }
     if (data.id !== this.number || !question) return;
+    if (data.type === 'progress') {
+      this.hear_progress(data.text);
+      return;
+    }
     this.running = null;
     if (data.type === 'failed') question.reject(new Error(data.message));
     else question.resolve({ ...data, args: question.args });

@@ -27,7 +27,7 @@ export async function draw(page, panel) {
     const text = name.firstChild;
     if (!text || text.nodeType !== Node.TEXT_NODE) continue;
     const node = (text.textContent ?? '').trim();
-    text.replaceWith(button(node, () => choose(page, chosen, node), { class: 'link' }), ' ');
+    text.replaceWith(button(node, () => { choose(page, chosen, node).catch(page.fail); }, { class: 'link' }), ' ');
   }
   const every_gpu = sections.find((section) => section.querySelector('.strips'));
   every_gpu?.append(chosen);
@@ -46,10 +46,11 @@ export async function draw(page, panel) {
 async function choose(page, place, name) {
   const node = (await page.nodes()).find((/** @type {any} */ entry) => entry.key === name);
   if (!node) return;
+  const reasons = node.out_because.map((/** @type {{ because: string }} */ entry) => entry.because);
   const go = (/** @type {string} */ flag) => { add(page.state, { flag, value: name }); page.go('whatif'); };
   const rows = [
     ['kind', node.kind], ['used', `${gpus(node.used)} of ${gpus(node.milli)} GPUs`],
-    ['free', gpus(node.free)], ['out of service', gpus(node.out) + (node.out_because.length ? ': ' + node.out_because.join(', ') : '')],
+    ['free', gpus(node.free)], ['out of service', gpus(node.out) + (reasons.length ? ': ' + reasons.join(', ') : '')],
     ['CPU', `${(node.host_cpu_milli.used / 1000).toFixed(1)} of ${(node.host_cpu_milli.total / 1000).toFixed(1)} used`],
     ['memory', `${Math.round(node.host_memory_mib.used / 1024)} of ${Math.round(node.host_memory_mib.total / 1024)} GiB used`],
     ['labels', Object.entries(node.labels).map(([key, value]) => `${key}=${value}`).join(', ')],
@@ -60,7 +61,7 @@ async function choose(page, place, name) {
     h('div', { class: 'buttons' },
       button('Why not here?', () => { page.only_node = name; page.go('why'); }),
       button('Drain', () => go('--drain')), button('Fail', () => go('--fail')),
-      node.out_because.some((/** @type {string} */ text) => text.includes('cordoned')) && button('Uncordon', () => go('--uncordon')),
+      reasons.includes('cordoned') && button('Uncordon', () => go('--uncordon')),
       button('Close', () => replace(place)))));
   place.scrollIntoView({ block: 'nearest' });
 }
