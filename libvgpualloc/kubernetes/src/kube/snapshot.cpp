@@ -56,11 +56,13 @@ error why_no_node(std::span<const manifest> objects, const cluster_objects& sort
         if (could_have_one && !object.problems.empty()) return object.problems.front();
     }
     if (objects.empty()) {
-        return bad_value(error_code::missing, "", "", "at least one object of kind Node").at("the cluster");
+        return bad_input(error_code::missing, "", "no object", "at least one object of kind Node").at("the cluster");
     }
-    return bad_value(error_code::missing, "kind", objects.front().kind,
-                     "at least one object of kind Node in the cluster")
-        .at(objects.front().place);
+    const std::string& kind = objects.front().kind;
+    const std::string expected_text = "at least one object of kind Node in the cluster";
+    auto failure = kind.empty() ? bad_input(error_code::missing, "kind", "missing", expected_text)
+                                : bad_value(error_code::missing, "kind", kind, expected_text);
+    return std::move(failure).at(objects.front().place);
 }
 
 /// Books the pods and keeps those that wait.
