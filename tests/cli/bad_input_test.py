@@ -371,5 +371,50 @@ class ClusterTest(CliTest):
         self.assert_refused(result, "--add-nodes: kind: got 'T4', expected a GPU with MIG, which layouts cut: ", "A100-80GB")
 
 
+class DoubtsTest(CliTest):
+    """What is read on with a warning, as its figures may be others than was meant."""
+
+    def warnings_of(self, change, command="show", *more):
+        """The warnings about the cluster after `change` of its objects by kind and name."""
+        cluster = json.loads(ATLAS.read_text(encoding="utf-8"))
+        change({(item["kind"], item["metadata"]["name"]): item for item in cluster["items"]})
+        result = self.vgpusim(command, self.write("cluster.json", json.dumps(cluster)), *more)
+        self.assert_done(result)
+        return [line for line in result.stdout.splitlines() if line.startswith("warning: ")]
+
+    def test_labels_and_amounts_of_gpus(self):
+        self.assertEqual(self.warnings_of(lambda objects: None), [])
+        for part, key, value, said in (
+                ("label", "nvidia.com/gpu.count", "4", "nvidia.com/gpu.count: got '4', expected 8, as many as the node has units; counted so"),
+                ("label", "nvidia.com/gpu.count", "eight", "nvidia.com/gpu.count: got 'eight', expected a whole number up to 1024; not read"),
+                ("label", "nvidia.com/gpu.memory", "-5", "nvidia.com/gpu.memory: got '-5', expected a whole number up to "),
+                ("amount", "nvidia.com/gpu", "7.5", "allocatable nvidia.com/gpu: got '7.5', expected a whole number; counted as 8, rounded up "
+                                                    "as Kubernetes does")):
+            def change(objects, part=part, key=key, value=value):
+                node = objects["Node", "a100-1"]
+                (node["metadata"]["labels"] if part == "label" else node["status"]["allocatable"])[key] = value
+            with self.subTest(key=key, value=value):
+                for command in ("show", "whatif"):
+                    warnings = self.warnings_of(change, command)
+                    self.assertEqual(len(warnings), 1)
+                    self.assertIn("node a100-1: " + said, warnings[0])
+
+    def test_an_object_without_a_kind(self):
+        warnings = self.warnings_of(lambda objects: objects["Node", "a100-1"].pop("kind"))
+        self.assertEqual(sum("kind: missing; expected the object's kind; an object without one is not counted" in line for line in warnings), 1,
+                         warnings)
+
+    def test_a_mode_of_a_node_that_fails(self):
+        lost = "--set-mode: got 'mig-2=mig:all-balanced', expected a node that stays: this one fails, and no node is added like it"
+        change = ["--set-mode", "mig-2=mig:all-balanced"]
+        self.assertIn(lost, "".join(self.warnings_of(lambda objects: None, "whatif", *change, "--fail", "mig-2")))
+        self.assertEqual(self.warnings_of(lambda objects: None, "whatif", *change, "--fail", "mig-2", "--add-nodes", "mig-2=1"), [])
+        self.assertEqual(self.warnings_of(lambda objects: None, "whatif", *change, "--fail", "mig-1"), [])
+
+    def test_pods_that_are_there_already(self):
+        warnings = self.warnings_of(lambda objects: None, "whatif", "--add-pods", ATLAS)
+        self.assertEqual(len([line for line in warnings if "--add-pods: got '" in line and "these are counted twice" in line]), 1, warnings)
+
+
 if __name__ == "__main__":
     unittest.main()
