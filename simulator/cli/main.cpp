@@ -1,5 +1,4 @@
 // vgpusim: the command line of the simulator.
-#include <algorithm>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +19,7 @@
 #endif
 
 #include "commands.hpp"
+#include "usage_words.hpp"
 #include "vgpualloc/version.hpp"
 
 namespace vgpusim::cli {
@@ -39,13 +39,6 @@ void end_with(const error& failure, int code) {
 }
 
 namespace {
-
-/// CLI11's messages may span lines and quote what was given; the user gets one line.
-std::string one_line(std::string text) {
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    std::ranges::replace(text, '\n', ' ');
-    return printable(text);
-}
 
 /// Growing tables are the larger part of a run's memory, and taking them from the system page by page costs more than
 /// filling them: keep freed pages, and ask for the first megabytes at once.
@@ -85,7 +78,7 @@ int run_command_line(int argc, char** argv) {
     } catch (const CLI::Success& help_or_version) {
         app.exit(help_or_version);
     } catch (const CLI::ParseError& failure) {
-        tell(one_line(failure.what()) + " (see vgpusim --help)");
+        tell(usage_words(failure) + " (see vgpusim --help)");
         return exit_bad_input;
     }
     return exit_done;

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "../show/overview_parts.hpp"
+#include "answer_warnings.hpp"
 #include "differences.hpp"
 #include "kind_words.hpp"
 #include "vgpualloc/compat/all.hpp"
@@ -129,6 +130,7 @@ public:
                          .anew = asked_->wanted.anew},
                         *objects_, *std::move(evicted), {}, &result_.not_evicted);
         if (!evicted) return unexpected(evicted.error());
+        warn_of_lost_modes(asked_->wanted, asked_->find_kind, *state_, result_.warnings);
         note_ended(counted_before, *evicted, node_names);
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
         queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods, asked_->stop);
@@ -453,6 +455,7 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     }
     auto state = kube::make_snapshot(with_templates.empty() ? objects : with_templates, dialects, asked.stop);
     if (!state) return unexpected(state.error());
+    warn_of_pods_there(objects, asked.wanted.added_pods, state->warnings);
     state->expect_pods(asked.wanted.added_pods);
     auto templates = take_templates(*state, asked.templates, "--node-template");
     if (!templates) return unexpected(templates.error());
