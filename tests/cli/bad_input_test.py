@@ -189,7 +189,8 @@ class ScenarioTest(CliTest):
                                 *words)
 
     def test_not_json(self):
-        for text in ("", "{", "nodes: a.csv", '{"seed": 1,}', "{} {}", b"\xff\xfe\0", b"\0"):
+        self.assert_scenario_refused("{", "the text ends inside a map")
+        for text in ("", "nodes: a.csv", '{"seed": 1,}', "{} {}", b"\xff\xfe\0", b"\0"):
             self.assert_scenario_refused(text, "JSON")
         self.assert_scenario_refused("[" * 100_000, "deep")
 
