@@ -88,10 +88,10 @@ void add_show(CLI::App& app) {
         "show", "Show a cluster: GPUs used, free and out of service, how many more pods fit, who uses it, who waits");
     add_cluster(*command, chosen->question.cluster);
     auto& selection = chosen->question.chosen;
-    add_filled(
-        *command, "-l", selection.nodes, "SET",
-        "Only these nodes: names and globs (a100-1,'a100-*'), or labels (zone=b, 'pool in (train,dev)', '!spare'); "
-        "zone is the one label that ends in /zone");
+    add_filled(*command, "-l", selection.nodes, "SET",
+               "Only these nodes: names, globs and ranges (a100-1,'a100-*','a100-[1-3]'), or labels (zone=b, 'pool in "
+               "(train,dev)', '!spare'); "
+               "zone is the one label that ends in /zone");
     add_filled(*command, "-n", selection.ns, "NAMESPACE",
                "List only pods of this namespace; what is free is counted with all");
     add_filled(*command, "--by", selection.by, "WORD",

@@ -20,6 +20,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/explain/snapshot_learning.hpp"
+#include "vgpualloc/kube/mobility.hpp"
 #include "vgpualloc/kube/pod_admission.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
@@ -131,6 +132,7 @@ public:
                         *objects_, *std::move(evicted), {}, &result_.not_evicted);
         if (!evicted) return unexpected(evicted.error());
         warn_of_lost_modes(asked_->wanted, asked_->find_kind, *state_, result_.warnings);
+        if (result_.is_anew) note_kept_bare();
         note_ended(counted_before, *evicted, node_names);
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
         queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods, asked_->stop);
@@ -184,6 +186,13 @@ private:
             result_.ended.push_back({.name = bound.pod.full_name(), .node = node_names[bound.node.at()]});
         }
         std::ranges::sort(result_.ended, {}, &ended_pod::name);
+    }
+
+    void note_kept_bare() {
+        for (const pod_id pod : kube::kept_without_controller(*state_, *objects_, {})) {
+            const auto* const booked = state_->book->find_booking(pod);
+            if (booked != nullptr && !booked->where.shares.empty()) ++result_.kept_bare;
+        }
     }
 
     /// Drains ask budgets.

@@ -61,7 +61,7 @@ expected<std::vector<node_index>> nodes_named(const kube::snapshot& state, const
                                               const std::string& option) {
     const node_index where = state.book->find_node(set);
     if (where.valid() && state.book->is_present(where)) return std::vector{where};
-    if (set.find_first_of("*?=!,( ") == std::string::npos) {
+    if (set.find_first_of("*?=!,([ ") == std::string::npos) {
         // A word may be the key of a label; else it was to be a name.
         const auto known = find_node(state, set, option);
         if (!kube::label_key_of(state.nodes().nodes, set)) return unexpected(known.error());
