@@ -201,7 +201,7 @@ open_amounts most_of(const vgpualloc::cluster& nodes) {
         const std::string* const strategy = node.host.label("nvidia.com/mig.strategy");
         const bool is_cut_so = strategy != nullptr && (*strategy == "single" || *strategy == "mixed");
         if (result.mig_strategy.empty() && is_cut_so) result.mig_strategy = *strategy;
-        result.devices = std::max(result.devices, std::ssize(node.devices));
+        result.devices = std::max(result.devices, std::int64_t{std::ssize(node.devices)});
         result.cpu_milli = std::max(result.cpu_milli, node.cpu.count());
         result.memory_mib = std::max(result.memory_mib, vgpualloc::mib_down(node.memory));
     }
