@@ -11,6 +11,7 @@
 #                    nodes that fit are those that kube-scheduler finds (-rules host,affinity,spread: which are drawn);
 #                    "policies": random quotas, limit ranges, priority classes and disruption budgets (-clusters 6, -seed 1): the pods
 #                    that are made, and those that are evicted, are those of kube-apiserver and its controllers;
+#                    "kueue": random queues, cohorts and flavors (-setups 300, -seed 1): the jobs that are let in are those that Kueue admits;
 #                    "node": pods of every way of sharing on a real node: kubelet, containerd, runc and our device plugin on the fake
 #                    NVML, in namespaces and control groups of their own (root, Debian's packages unpacked, a C compiler);
 #                    "node --churn": pods come and go on two such nodes while layouts change, GPUs fall ill and programs are killed;
@@ -30,6 +31,7 @@ usage() { sed -n '2,/^set /{/^# /s/^# //p}' "${BASH_SOURCE[0]}"; }
 wrong() { printf 'e2e.sh: %s\n' "$*" >&2; exit 2; }
 
 work=$root/build/e2e
+kueue_wanted=v0.17.0 # of tests/data/kueue_admissions too
 scheduler=ours build="" conf="" out=$work/out
 while [ $# -gt 0 ]; do
     case $1 in
@@ -48,14 +50,14 @@ while [ $# -gt 0 ]; do
         *) break ;;
     esac
 done
-[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, hami, all, rights, rules, policies, kubectl or build"
+[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, hami, all, rights, rules, policies, kueue, kubectl or build"
 scenario=$1
 shift
 if [ "$scenario" = node ] && [ "${1:-}" = --churn ]; then
     scenario=churn
     shift
 fi
-case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | hami | all | rights | rules | policies | kubectl | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
+case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | hami | all | rights | rules | policies | kueue | kubectl | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
 if [ "$scenario" = extender ] || [ "$scenario" = hami ]; then scheduler=extender; fi
 case $scheduler in ours | stock | extender) ;; *) wrong "--scheduler '$scheduler', expected ours, stock or extender" ;; esac
 if [ "$scenario" = faults ] && [ "$scheduler" = extender ]; then wrong "faults are those of Volcano's scheduler"; fi
@@ -156,6 +158,23 @@ if [ "$scenario" = policies ]; then
     cd "$OLDPWD" # which a folder in the flags may be relative to
     exec python3 "$root/tests/e2e/policies.py" --etcd "$etcd" --kube-apiserver "$work/bin/kube-apiserver" \
         --controllers "$work/bin/controllers" --vgpusim "$build/bin/vgpusim" --out "$out" "$@"
+fi
+
+if [ "$scenario" = kueue ]; then
+    # A module of its own: it is built as its authors build it, with the Kubernetes that it asks for.
+    say "building kube-apiserver $kubernetes and Kueue $kueue_wanted"
+    of_kubernetes kube-apiserver
+    module=$work/kueue-$kueue_wanted
+    if [ ! -x "$module/kueue" ]; then
+        mkdir -p "$module"
+        printf 'module kueue\n\ngo 1.25.0\n\nrequire sigs.k8s.io/kueue %s\n\ntool sigs.k8s.io/kueue/cmd/kueue\n' "$kueue_wanted" >"$module/go.mod"
+        "$go" -C "$module" mod tidy
+        "$go" build -C "$module" -ldflags "-s -w" -o kueue sigs.k8s.io/kueue/cmd/kueue
+    fi
+    crds=$("$go" list -C "$module" -m -f '{{.Dir}}' sigs.k8s.io/kueue)/config/components/crd/bases
+    cd "$OLDPWD" # which a folder in the flags may be relative to
+    exec python3 "$root/tests/e2e/kueue.py" --etcd "$etcd" --kube-apiserver "$work/bin/kube-apiserver" --kueue "$module/kueue" \
+        --crds "$crds" --vgpusim "$build/bin/vgpusim" --out "$out" "$@"
 fi
 
 say "building kube-apiserver $kubernetes, the scheduler ($scheduler) and the scenarios"

@@ -230,6 +230,7 @@ coverage_line_minimum=90
 
 core_tests='^(unit|property)$'
 adapter_tests='^(adapters|delivery|e2e)$'
+web_tests='^web$'
 
 # forget_coverage PRESET: old counters would be added to the new ones, or refused when the code changed.
 forget_coverage() { if [ -d "$root/build/$1" ]; then find "$root/build/$1" -name '*.gcda' -delete; fi; }

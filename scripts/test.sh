@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything for the tests: packages, builds, the core's tests in a build that checks itself (address and
 # undefined-behaviour sanitizers, invariants after every step, line coverage), then all tests in release, then the fuzz
-# targets for 10 s each, then the adapters, then what threads share under ThreadSanitizer. The last line counts them all. With
+# targets for 10 s each, then the adapters, the WebAssembly module, and what threads share under ThreadSanitizer. The last line counts them all. With
 # CI=true a warning is an error, and clang has to be there.
 # Usage: scripts/test.sh [--quick]        --quick: the release build only
 set -euo pipefail
@@ -107,14 +107,20 @@ fuzz_stage() {
 
 # The adapters in Go, and the scheduler on a real API server. What they download and compile is much, and other than what
 # the C++ tests need: they come last, with a JUnit file of their own.
-adapters_stage() {
+adapters_stage() { apart_stage adapters "$adapter_tests"; }
+
+# The commands as WebAssembly, compiled by a compiler of its own.
+web_stage() { apart_stage web "$web_tests"; }
+
+# apart_stage NAME LABELS: tests of the release build that are not run with the others.
+apart_stage() {
     local preset status=0 junit
     preset=$(strict release)
-    junit=$root/build/$preset/junit-adapters.xml
-    say "testing the adapters"
-    (cd "$root/build/$preset" && ctest --output-on-failure --no-tests=error --output-junit "$junit" -L "$adapter_tests") || status=$?
+    junit=$root/build/$preset/junit-$1.xml
+    say "testing $1"
+    (cd "$root/build/$preset" && ctest --output-on-failure --no-tests=error --output-junit "$junit" -L "$2") || status=$?
     list_tests "$preset"
-    outcomes+=("ctest:adapters:$status:$junit")
+    outcomes+=("ctest:$1:$status:$junit")
     return "$status"
 }
 
@@ -138,9 +144,10 @@ all_stages() {
     local failed=0
     outcome_of step "the evidence" find_evidence || failed=1
     if [ "$quick" = no ]; then checked_stage || failed=1; fi
-    stage "$(strict release)" all -LE "$adapter_tests" || failed=1
+    stage "$(strict release)" all -LE "$adapter_tests|$web_tests" || failed=1
     if [ "$quick" = no ]; then fuzz_stage || failed=1; fi
     if [ "$quick" = no ]; then adapters_stage || failed=1; fi
+    if [ "$quick" = no ]; then web_stage || failed=1; fi
     if [ "$quick" = no ]; then threads_stage || failed=1; fi
     return "$failed"
 }

@@ -46,7 +46,7 @@ var dialectFlags = []flagOf{
 
 var commands = []command{
 	{"show", "", "GPUs used, free and out of service, how many more pods fit, who uses them, who waits", []flagOf{
-		{"selector", "l", "nodes", text, "SET", "only these nodes: names and globs, or labels (zone=b, 'pool in (train,dev)')"},
+		{"selector", "l", "nodes", text, "SET", "only these nodes: names, globs and ranges, or labels (zone=b, 'pool in (train,dev)')"},
 		{"namespace", "n", "namespace", text, "NAMESPACE", "list only pods of this namespace; what is free is counted with all"},
 		{"by", "", "by", text, "WORD", "rows of the first table: pool, kind, node, resource, namespace, queue, owner, or a label"},
 		{"all", "", "all", truth, "", "print every row"},

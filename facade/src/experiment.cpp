@@ -11,6 +11,7 @@
 #include "make_columns.hpp"
 #include "vgpusim/outputs/loss_figures.hpp"
 #include "vgpusim/study/load_curve.hpp"
+#include "vgpusim/study/parallel.hpp"
 #include "vgpusim/study/run.hpp"
 
 namespace vgpufacade {
@@ -126,7 +127,7 @@ expected<table> run_experiment(const vgpuformats::input_source& source, const vg
                                std::size_t jobs, const cell_store& store, const progress& follow) {
     if (auto checked = check_cells(plan.lists); !checked) return unexpected(std::move(checked).error());
     if (auto checked = vgpusim::check_lists(plan); !checked) return unexpected(std::move(checked).error());
-    std::mutex calls; // of everything that is the caller's
+    vgpusim::turn calls; // of everything that is the caller's
     const std::function<bool()> is_wanted_to_end = [&] {
         const std::lock_guard lock{calls};
         return follow.stop();

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cluster_objects.hpp"
 #include "no_pods.hpp"
 #include "scheduler_input.hpp"
 #include "vgpualloc/kube/pod_admission.hpp"
@@ -195,7 +196,7 @@ expected<std::vector<error>> explain(explain_question chosen, const vgpuformats:
                                     "--policy beside it, or a scheduler configuration that has one")
                               .at("--device-policy"));
     }
-    const auto objects = load_objects(chosen.cluster, from);
+    const auto objects = objects_with_nodes(chosen.cluster, from);
     if (!objects) return unexpected(objects.error());
     auto cluster = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)}, stop);
     if (!cluster) return unexpected(cluster.error());

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "vgpuformats/some_names.hpp"
 #include "vgpusim/workload/input_reader.hpp"
 #include "vgputraces/audit_log.hpp"
 #include "vgputraces/kube_metrics.hpp"
@@ -36,7 +37,11 @@ expected<accounting> read_all(const import_question& question, vgpusim::input_re
         });
         if (!added) return unexpected(std::move(added).error());
     }
-    return reader.finish();
+    auto read = reader.finish();
+    if (!read && read.error().where.empty()) {
+        return unexpected(std::move(read).error().at(vgpuformats::joined(question.records)));
+    }
+    return read;
 }
 
 expected<accounting> read_records(const import_question& question, vgpusim::input_reader& from) {

@@ -4,8 +4,13 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "cluster_objects.hpp"
+#include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/pod_admission.hpp"
 #include "vgpualloc/kube/quotas.hpp"
 #include "vgpuformats/some_names.hpp"
@@ -28,11 +33,16 @@ vgpualloc::ticks ticks_of(double seconds, double per = 1.0) {
 }
 
 expected<void> read_options(plan_question& chosen) {
-    const int questions = static_cast<int>(!chosen.pod.empty()) + static_cast<int>(!chosen.added_pod.empty()) +
-                          static_cast<int>(!chosen.consolidated.empty());
-    if (questions != 1) {
-        return unexpected(bad(questions == 0 ? error_code::missing : error_code::mismatch, "plan", "",
-                              "one of --pod, --add-pod and --consolidate"));
+    std::vector<std::string> questions;
+    if (!chosen.pod.empty()) questions.emplace_back("--pod");
+    if (!chosen.added_pod.empty()) questions.emplace_back("--add-pod");
+    if (!chosen.consolidated.empty()) questions.emplace_back("--consolidate");
+    constexpr const char* one_question = "one of --pod, --add-pod and --consolidate";
+    if (questions.empty()) {
+        return unexpected(bad_input(error_code::missing, "", "missing", one_question).at("plan"));
+    }
+    if (questions.size() > 1) {
+        return unexpected(bad(error_code::mismatch, "plan", vgpuformats::joined(questions, {}, " and "), one_question));
     }
     for (const std::string& text : chosen.labels) {
         const auto equals = text.find('=');
@@ -46,6 +56,22 @@ expected<void> read_options(plan_question& chosen) {
     if (!chosen.steps_given && !chosen.consolidated.empty()) chosen.asked.budget.steps_max *= consolidation_steps;
     if (chosen.move_s) chosen.asked.costs.downtime_per_move = ticks_of(*chosen.move_s);
     if (chosen.copy_s_per_gib) chosen.asked.costs.copy_per_mib = ticks_of(*chosen.copy_s_per_gib, 1024.0);
+    return {};
+}
+
+/// Error unknown_name for a namespace that the cluster does not show: its pods would move after all.
+expected<void> check_kept_namespaces(const std::vector<std::string>& kept, const std::vector<kube::manifest>& objects) {
+    std::set<std::string> names;
+    for (const kube::manifest& object : objects) {
+        if (object.kind == "Namespace") names.insert(object.name);
+        if (object.pod) names.insert(kube::namespace_of(object));
+    }
+    for (const std::string& name : kept) {
+        if (names.contains(name)) continue;
+        const std::vector<std::string> sorted{names.begin(), names.end()};
+        return unexpected(bad(error_code::unknown_name, "--keep-namespace", name,
+                              "a namespace of the cluster: " + vgpuformats::some_of(sorted)));
+    }
     return {};
 }
 
@@ -108,8 +134,11 @@ expected<vgpuops::whatif::moves_answer> plan_moves(plan_question chosen, const v
     input_reader from{source, vgpusim::records_kept::none, stop};
     auto config = load_dialects(chosen.dialects, from);
     if (!config) return unexpected(config.error());
-    const auto objects = load_objects(chosen.cluster, from);
+    const auto objects = objects_with_nodes(chosen.cluster, from);
     if (!objects) return unexpected(objects.error());
+    if (auto checked = check_kept_namespaces(chosen.asked.movable.namespaces_kept, *objects); !checked) {
+        return unexpected(std::move(checked).error());
+    }
     auto state = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)}, stop);
     if (!state) return unexpected(state.error());
     expected<kube::snapshot_pod> pod{kube::snapshot_pod{}};

@@ -125,8 +125,10 @@ expected<purchase_answer> find_purchase(const purchase_question& question, const
                               .at("--buy"));
     }
     if (std::ranges::find(question.kinds, "") != question.kinds.end()) {
+        std::string list;
+        for (const std::string& kind : question.kinds) list += (&kind == question.kinds.data() ? "" : ",") + kind;
         return unexpected(
-            bad_value(error_code::malformed, "", "", "kinds with a name, one ',' between two").at("--buy"));
+            bad_value(error_code::malformed, "", list, "kinds with a name, one ',' between two").at("--buy"));
     }
     auto goal = vgpusim::read_goal(question.goal);
     if (!goal) return unexpected(std::move(goal).error());

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cluster_objects.hpp"
 #include "no_pods.hpp"
 #include "start_replays.hpp"
 #include "vgpuops/whatif/changed_cluster.hpp"
@@ -75,6 +76,9 @@ expected<void> read_changes(whatif_question& chosen) {
         if (!sides) return unexpected(sides.error());
         const std::string& mode = sides->second;
         const auto colon = mode.find(':');
+        if (colon + 1 == mode.size()) {
+            return unexpected(malformed("--set-mode", text, "NODES=MODE or NODES=mig:LAYOUT, with a name of a layout"));
+        }
         wanted.modes.push_back({.node = sides->first,
                                 .mode = mode.substr(0, colon),
                                 .layout = colon == std::string::npos ? std::string{} : mode.substr(colon + 1)});
@@ -93,10 +97,21 @@ expected<void> read_added_pods(whatif_question& chosen, input_reader& from) {
         has_pods = has_pods || object.pod.has_value();
     }
     if (!has_pods && !chosen.add_pods.empty()) {
-        return unexpected(no_pods(*objects, "--add-pods"));
+        return unexpected(no_pods(*objects, "--add-pods: " + vgpuformats::joined(chosen.add_pods)));
     }
     chosen.asked.wanted.added_pods = *std::move(objects);
     return {};
+}
+
+/// Error missing where the files have no node.
+expected<std::vector<vgpualloc::kube::manifest>> read_templates(const std::vector<std::string>& files,
+                                                                input_reader& from) {
+    auto objects = load_objects(files, from);
+    if (!objects || files.empty()) return objects;
+    const auto is_node = [](const vgpualloc::kube::manifest& object) { return object.node.has_value(); };
+    if (std::ranges::any_of(*objects, is_node)) return objects;
+    return unexpected(
+        none_of_kind(*objects, "an object of kind Node", "--node-template: " + vgpuformats::joined(files)));
 }
 
 /// A question whose inputs are read.
@@ -115,10 +130,12 @@ expected<read_question> read(whatif_question chosen, const vgpuformats::input_so
     auto config = load_dialects(*catalog, chosen.dialects.config, from);
     if (!config) return unexpected(config.error());
     chosen.asked.catalog = *std::move(catalog);
-    auto objects = load_objects(chosen.cluster, from);
+    // A cluster may consist of templates alone.
+    auto objects =
+        chosen.templates.empty() ? objects_with_nodes(chosen.cluster, from) : load_objects(chosen.cluster, from);
     if (!objects) return unexpected(objects.error());
     if (auto pods = read_added_pods(chosen, from); !pods) return unexpected(pods.error());
-    auto templates = load_objects(chosen.templates, from);
+    auto templates = read_templates(chosen.templates, from);
     if (!templates) return unexpected(templates.error());
     chosen.asked.templates = *std::move(templates);
     return read_question{.objects = *std::move(objects),

@@ -19,7 +19,7 @@ int unique_fd::close() noexcept {
 
 vgpualloc::error io_failure(const std::string& path, std::string_view action, int error_number) {
     return {.code = vgpualloc::error_code::io,
-            .where = path,
+            .where = path.empty() ? "''" : path,
             .problem = "cannot " + std::string{action} + ": " + std::generic_category().message(error_number),
             .error_number = error_number};
 }

@@ -1,7 +1,6 @@
 #include "replacement.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -23,12 +22,6 @@ namespace {
 
 constexpr std::string_view new_suffix = ".tmp";
 constexpr std::string_view old_suffix = ".old";
-
-/// Nothing that the user wrote is wrong; with room, or another disk, the same command would have done.
-bool is_of_system(int error_number) noexcept {
-    constexpr std::array of_system{ENOSPC, EDQUOT, EFBIG, EIO, EMFILE, ENFILE, ENOMEM};
-    return std::ranges::find(of_system, error_number) != of_system.end();
-}
 
 tl::unexpected<write_failure> refused(const std::string& path, const char* what) {
     return tl::unexpected(
@@ -65,10 +58,6 @@ int write_content(int fd, const output_file& file, const held_signals& signals) 
 }
 
 } // namespace
-
-tl::unexpected<write_failure> failed_to(std::string_view action, const std::string& path, int error_number) {
-    return tl::unexpected(write_failure{posix::io_failure(path, action, error_number), is_of_system(error_number)});
-}
 
 staged_file::staged_file(staged_file&& other) noexcept
     : target_{std::move(other.target_)}, temporary_{std::exchange(other.temporary_, {})},

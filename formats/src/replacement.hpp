@@ -10,11 +10,9 @@
 #include "run_marks.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/posix_io.hpp"
+#include "write_failures.hpp"
 
 namespace vgpuformats {
-
-[[nodiscard]] tl::unexpected<write_failure> failed_to(std::string_view action, const std::string& path,
-                                                      int error_number);
 
 /// One output. A regular file is written beside its name and swapped in; what a link names is written and the link
 /// stays; pipes and character devices get the content as it is.

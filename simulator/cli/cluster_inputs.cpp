@@ -23,6 +23,7 @@ void add_cluster(CLI::App& command, std::vector<std::string>& to) {
         .add_option("CLUSTER", to,
                     "Nodes and pods, YAML or JSON, as kubectl or vgpusim snapshot writes them; - is standard input")
         ->type_name("FILE")
+        ->check(not_empty)
         ->required();
 }
 
@@ -56,6 +57,14 @@ void keep_inputs(const std::string& folder, const std::vector<std::string>& outp
     std::vector<std::string> paths;
     for (const named_input& input : inputs) paths.push_back(input.path);
     or_end(vgpuformats::keep_inputs(folder, outputs, paths));
+}
+
+void keep_inputs(const output_place& place, const std::string& value, const std::string& option,
+                 const std::vector<named_input>& inputs) {
+    std::vector<std::string> paths;
+    for (const named_input& input : inputs) paths.push_back(input.path);
+    if (vgpuformats::keep_inputs(place.folder, {place.name}, paths)) return;
+    end_with(bad_value(error_code::unsupported, "", value, "a file that is not an input").at(option));
 }
 
 expected<output_place> place_of(const std::string& path, const std::string& option) {

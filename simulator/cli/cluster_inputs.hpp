@@ -35,6 +35,9 @@ struct output_place {
 };
 /// Error io, at the option: a folder, or "-": an output is written as a whole or not at all.
 [[nodiscard]] expected<output_place> place_of(const std::string& path, const std::string& option);
+/// Refuses an output that would replace one of the inputs. `value` is what the option was given.
+void keep_inputs(const output_place& place, const std::string& value, const std::string& option,
+                 const std::vector<named_input>& inputs);
 
 /// The files of this machine, which every command reads.
 [[nodiscard]] const vgpuformats::input_source& files_here();

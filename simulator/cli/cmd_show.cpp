@@ -21,7 +21,7 @@ namespace {
 
 struct show_options {
     vgpufacade::show_question question;
-    std::string format = "table"; ///< or "html=" and the name of a file
+    std::string format; ///< "table" where nothing is said; or "html=" and the name of a file
     bool json = false;
     bool lists_all = false;
 
@@ -64,7 +64,7 @@ void write_page(const show_options& chosen) {
                      .at("-o"));
     }
     const output_place place = or_end(place_of(path, "-o"));
-    keep_inputs(place.folder, {place.name}, chosen.inputs());
+    keep_inputs(place, chosen.format, "-o", chosen.inputs());
     const auto page = or_end(vgpufacade::show_page(chosen.question, chosen.lists_all, files_here()));
     or_end(vgpuformats::write_files(place.folder, {{.name = place.name, .content = page.html}}));
     fmt::print("{}\nwritten: {}\n", page.sentence, printable(path));
@@ -73,6 +73,9 @@ void write_page(const show_options& chosen) {
 void run(const show_options& chosen) {
     read_stdin_once(chosen.inputs());
     if (chosen.format.starts_with(html_format)) return write_page(chosen);
+    if (chosen.json && !chosen.format.empty() && chosen.format != "json") {
+        end_with(bad_value(error_code::unsupported, "", chosen.format, "either this format or --json").at("-o"));
+    }
     const auto seen = or_end(vgpufacade::show(chosen.question, files_here()));
     print_in_pieces(printed(seen, chosen.json ? "json" : chosen.format, chosen.lists_all));
 }
@@ -85,10 +88,10 @@ void add_show(CLI::App& app) {
         "show", "Show a cluster: GPUs used, free and out of service, how many more pods fit, who uses it, who waits");
     add_cluster(*command, chosen->question.cluster);
     auto& selection = chosen->question.chosen;
-    add_filled(
-        *command, "-l", selection.nodes, "SET",
-        "Only these nodes: names and globs (a100-1,'a100-*'), or labels (zone=b, 'pool in (train,dev)', '!spare'); "
-        "zone is the one label that ends in /zone");
+    add_filled(*command, "-l", selection.nodes, "SET",
+               "Only these nodes: names, globs and ranges (a100-1,'a100-*','a100-[1-3]'), or labels (zone=b, 'pool in "
+               "(train,dev)', '!spare'); "
+               "zone is the one label that ends in /zone");
     add_filled(*command, "-n", selection.ns, "NAMESPACE",
                "List only pods of this namespace; what is free is counted with all");
     add_filled(*command, "--by", selection.by, "WORD",
@@ -102,7 +105,7 @@ void add_show(CLI::App& app) {
                      "table, wide, json, yaml, or html=FILE: a page with this answer, written there")
         ->type_name("FORMAT")
         ->check(CLI::Validator{refusal_of, ""})
-        ->capture_default_str();
+        ->default_str("table");
     command->add_flag("--json", chosen->json, "As -o json: everything, in whole numbers");
     add_dialect_files(*command, chosen->question.dialects);
     command->callback([chosen] { run(*chosen); });

@@ -102,7 +102,7 @@ expected<document> checked_list(const cluster_texts& objects, const kube::snapsh
 
 void write_snapshot(const snapshot_options& chosen, const std::string& text) {
     const output_place place = or_end(place_of(chosen.out, "--out"));
-    keep_inputs(place.folder, {place.name}, chosen.inputs());
+    keep_inputs(place, chosen.out, "--out", chosen.inputs());
     or_end(vgpuformats::write_files(place.folder, {{.name = place.name, .content = text}}));
 }
 
@@ -112,6 +112,7 @@ void run(const snapshot_options& chosen) {
     input_reader from{files_here()};
     const vgpualloc::dialect_set dialects{or_end(load_dialects(chosen.dialects, from))};
     const cluster_texts objects = load_cluster(chosen.cluster);
+    or_end(check_nodes(objects.manifests, chosen.cluster));
     const auto state = or_end(kube::make_snapshot(objects.manifests, dialects));
     const auto list = checked_list(objects, state, dialects, chosen.anonymise);
     if (!list) end_with(list.error(), exit_failed);
@@ -133,6 +134,7 @@ void add_snapshot(CLI::App& app) {
                      "Nodes, pods and ConfigMaps, YAML or JSON, as kubectl get nodes,pods,configmaps -A -o json prints "
                      "them; - is standard input")
         ->type_name("FILE")
+        ->check(not_empty)
         ->required();
     add_dialect_files(*command, chosen->dialects);
     CLI::Option* out = add_filled(*command, "--out", chosen->out, "FILE",

@@ -15,25 +15,26 @@
 
 namespace vgpusim::cli {
 
+/// Refuses an empty value.
+inline const CLI::Validator not_empty{
+    [](std::string& value) { return value.empty() ? std::string{"got '\"\"', expected a value"} : std::string{}; }, ""};
+
 /// Adds an option whose value is not empty, a text.
 template <class Text>
 CLI::Option* add_filled(CLI::App& command, const char* name, Text& to, const char* type, const std::string& help) {
-    const auto refusal = [](const std::string& value) {
-        return value.empty() ? std::string{"got '\"\"', expected a value"} : std::string{};
-    };
-    return command.add_option(name, to, help)->type_name(type)->check(CLI::Validator{refusal, ""});
+    return command.add_option(name, to, help)->type_name(type)->check(not_empty);
 }
 
-/// Adds an option that may be repeated, each time with one value.
+/// Adds an option that may be repeated, each time with one value, which is not empty.
 inline CLI::Option* add_repeatable(CLI::App& command, const char* name, std::vector<std::string>& to, const char* type,
                                    const char* help) {
-    return command.add_option(name, to, help)->type_name(type)->allow_extra_args(false);
+    return command.add_option(name, to, help)->type_name(type)->allow_extra_args(false)->check(not_empty);
 }
 
 /// For options that are real numbers: CLI11's ranges let NaN through, because it is neither below nor above anything.
 inline const CLI::Validator no_nan{[](std::string& text) {
                                        return std::isnan(std::strtod(text.c_str(), nullptr))
-                                                  ? "Value " + text + " is not a number"
+                                                  ? "got '" + text + "', expected a number"
                                                   : std::string{};
                                    },
                                    ""};

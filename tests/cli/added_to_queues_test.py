@@ -15,7 +15,7 @@ def made(kind, version, name, spec, status=None, **metadata):
 
 def cluster_queue(name, nominal, used, cohort=""):
     flavor = {"name": "f", "resources": [{"name": GPU, "nominalQuota": nominal}]}
-    spec = {"resourceGroups": [{"coveredResources": [GPU], "flavors": [flavor]}], **({"cohort": cohort} if cohort else {})}
+    spec = {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": [GPU], "flavors": [flavor]}], **({"cohort": cohort} if cohort else {})}
     return made("ClusterQueue", "kueue.x-k8s.io/v1beta1", name, spec,
                 {"flavorsReservation": [{"name": "f", "resources": [{"name": GPU, "total": str(used)}]}]})
 

@@ -7,6 +7,9 @@ import unittest
 from support import NODES, NODES_HEADER, PODS, PODS_HEADER, SOURCE, CliTest
 
 TOO_LONG = "99999999999999999999"  # above 2^63
+ATLAS = SOURCE / "scenarios" / "clusters" / "atlas.json"
+NO_NODES = "no nodes in empty.json: kubectl get nodes,pods -A -o json gives both"
+PODS_WANTED = "a Pod, or an object with a template for pods that is read here"
 
 
 class ListsTest(CliTest):
@@ -186,7 +189,8 @@ class ScenarioTest(CliTest):
                                 *words)
 
     def test_not_json(self):
-        for text in ("", "{", "nodes: a.csv", '{"seed": 1,}', "{} {}", b"\xff\xfe\0", b"\0"):
+        self.assert_scenario_refused("{", "the text ends inside a map")
+        for text in ("", "nodes: a.csv", '{"seed": 1,}', "{} {}", b"\xff\xfe\0", b"\0"):
             self.assert_scenario_refused(text, "JSON")
         self.assert_scenario_refused("[" * 100_000, "deep")
 
@@ -276,6 +280,141 @@ class UnwritableTest(CliTest):
         before = {name: (self.out / name).read_bytes() for name in os.listdir(self.out)}
         self.assert_error_line(self.run_lists(pods=PODS + "pod-1,1,1,1,1\n"), 2, "pods.csv:5")
         self.assertEqual({name: (self.out / name).read_bytes() for name in os.listdir(self.out)}, before)
+
+
+class ClusterTest(CliTest):
+    """Commands on the objects of a cluster: the whole line that is said."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("empty.json", "")
+        self.write("object.json", "{}")
+        self.write("service.json", '{"kind": "Service", "apiVersion": "v1", "metadata": {"name": "s"}}')
+        self.write("atlas.json", ATLAS.read_text(encoding="utf-8"))
+
+    def assert_line(self, arguments, line):
+        with self.subTest(arguments=arguments):
+            result = self.vgpusim(*arguments)
+            self.assert_refused(result)
+            self.assertEqual(result.stderr, f"vgpusim: {line}\n")
+
+    def assert_usage(self, arguments, line):
+        self.assert_line(arguments, line + " (see vgpusim --help)")
+
+    def test_files_without_what_is_looked_for(self):
+        for command in (["show"], ["why"], ["whatif"], ["snapshot"], ["plan", "--consolidate", "nodes"], ["explain", "--pod", "p"]):
+            self.assert_line([command[0], "empty.json", *command[1:]], NO_NODES)
+            self.assert_line([command[0], "object.json", *command[1:]],
+                             "object.json:1: kind: missing; expected at least one object of kind Node in the cluster")
+        self.assert_line(["run", "--format", "kubernetes", "--start", "empty.json", "--discipline", "gang", "--pods", "p.csv", "--classes", "c",
+                          "--out", self.out], NO_NODES)
+        for option, wanted in (("--node-template", "an object of kind Node"), ("--add-pods", PODS_WANTED)):
+            self.assert_line(["whatif", "atlas.json", option, "empty.json"], f"{option}: empty.json: no object; expected {wanted}")
+            self.assert_line(["whatif", "atlas.json", option, "service.json"], f"{option}: service.json: got 'Service', expected {wanted}")
+        self.assert_line(["whatif", "atlas.json", "--node-template", "object.json"],
+                         "--node-template: object.json: got 'an object without a kind', expected an object of kind Node")
+        for source, file, said in (
+                ("prometheus", "empty.json", "kube_pod_container_resource_requests: missing; expected series of this metric with GPUs, cpu or memory"),
+                ("audit", "empty.json", "missing; expected at least one pod that was bound, created at level RequestResponse"),
+                ("kueue", "atlas.json", "missing; expected at least one Workload that was admitted")):
+            self.assert_line(["import", source, file, "--out", self.out], f"{file}: {said}")
+
+    def test_an_output_that_is_an_input(self):
+        self.assert_line(["snapshot", "atlas.json", "--out", "atlas.json"], "--out: got 'atlas.json', expected a file that is not an input")
+        self.assert_line(["show", "atlas.json", "-o", "html=atlas.json"], "-o: got 'html=atlas.json', expected a file that is not an input")
+        self.assertEqual((self.root / "atlas.json").read_bytes(), ATLAS.read_bytes())
+
+    def test_values_that_are_empty(self):
+        for option in ("--uncordon", "--drain", "--fail", "--set-mode", "--add-nodes", "--add-pods", "--node-template", "--config"):
+            self.assert_usage(["whatif", "atlas.json", option, ""], f"{option}: got '\"\"', expected a value")
+        for command in ("show", "why", "whatif", "snapshot"):
+            self.assert_usage([command, ""], "CLUSTER: got '\"\"', expected a value")
+        self.assert_line(["import", "audit", "", "--out", self.out], "'': cannot open: No such file or directory")
+
+    def test_usage(self):
+        for arguments, line in (
+                (["plan", "atlas.json", "--moves", "x"], "--moves: got 'x', expected a whole number from 0 to 100000"),
+                (["plan", "atlas.json", "--moves", "a: b"], "--moves: got 'a: b', expected a whole number from 0 to 100000"),
+                (["plan", "atlas.json", "--move-s", "-1"], "--move-s: got '-1', expected a number from 0 to 1000000000"),
+                (["plan", "atlas.json", "--move-s", "nan"], "--move-s: got 'nan', expected a number"),
+                (["plan", "atlas.json", "--consolidate", ""], "--consolidate: got '', expected one of devices, nodes"),
+                (["plan", "atlas.json", "--consolidate", "racks"], "--consolidate: got 'racks', expected one of devices, nodes"),
+                (["import", "x"], "SOURCE: got 'x', expected one of sacct, prometheus, audit, kueue"),
+                (["forecast", "atlas.json", "--most", "0"], "--most: got '0', expected a whole number from 1 to 1000"),
+                (["show", "atlas.json", "-l", "a", "-l", "b"], "-l: given twice; expected once"),
+                (["show", "atlas.json", "-n", "a", "-n", "b", "-n", "c"], "-n: given 3 times; expected once"),
+                (["show", "atlas.json", "-l"], "-l: missing; expected SET")):
+            self.assert_usage(arguments, line)
+
+    def test_questions_that_contradict_themselves(self):
+        one = "one of --pod, --add-pod and --consolidate"
+        self.assert_line(["plan", "atlas.json"], f"plan: missing; expected {one}")
+        self.assert_line(["plan", "atlas.json", "--pod", "x", "--consolidate", "nodes"], f"plan: got '--pod and --consolidate', expected {one}")
+        self.assert_line(["show", "atlas.json", "-o", "yaml", "--json"], "-o: got 'yaml', expected either this format or --json")
+        self.assert_line(["show", "atlas.json", "-o", "table", "--json"], "-o: got 'table', expected either this format or --json")
+        self.assertEqual(self.vgpusim("show", "atlas.json", "-o", "json", "--json").returncode, 0)
+        self.assert_line(["plan", "atlas.json", "--consolidate", "nodes", "--keep-namespace", "nope"],
+                         "--keep-namespace: got 'nope', expected a namespace of the cluster: dev, research, serve, train")
+
+    def test_changes(self):
+        layouts = ("all-disabled, all-1g.10gb, all-1g.10gb.me, all-1g.20gb, all-2g.20gb, all-3g.40gb, all-4g.40gb, all-7g.80gb, "
+                   "all-balanced")
+        for option, value, said in (
+                ("--set-mode", "mig-2=mig:", "got 'mig-2=mig:', expected NODES=MODE or NODES=mig:LAYOUT, with a name of a layout"),
+                ("--set-mode", "mig-2=mig", f"node mig-2: got 'mig', expected mig:LAYOUT with a layout of A100-80GB: {layouts}"),
+                ("--set-mode", "mig-2=hami_core", "node mig-2: got 'hami_core', expected a mode in which dialect nvidia registers such "
+                                                  "devices: exclusive, mig:LAYOUT"),
+                ("--uncordon", "a100-1", "got 'a100-1', expected a node that is cordoned: a100-3"),
+                ("--add-nodes", '{"kind":"T4"}=1', "kind: got 'T4', expected a number of \"devices\" beside it, as the node has none"),
+                ("--add-nodes", "A100-80GB:hami_core:-3=1", "devices: got '-3', expected a whole number from 0 to 1024")):
+            self.assert_line(["whatif", "atlas.json", option, value], f"{option}: {said}")
+        result = self.vgpusim("whatif", "atlas.json", "--add-nodes", "T4:mig:all-balanced=1")
+        self.assert_refused(result, "--add-nodes: kind: got 'T4', expected a GPU with MIG, which layouts cut: ", "A100-80GB")
+
+
+class DoubtsTest(CliTest):
+    """What is read on with a warning, as its figures may be others than was meant."""
+
+    def warnings_of(self, change, command="show", *more):
+        """The warnings about the cluster after `change` of its objects by kind and name."""
+        cluster = json.loads(ATLAS.read_text(encoding="utf-8"))
+        change({(item["kind"], item["metadata"]["name"]): item for item in cluster["items"]})
+        result = self.vgpusim(command, self.write("cluster.json", json.dumps(cluster)), *more)
+        self.assert_done(result)
+        return [line for line in result.stdout.splitlines() if line.startswith("warning: ")]
+
+    def test_labels_and_amounts_of_gpus(self):
+        self.assertEqual(self.warnings_of(lambda objects: None), [])
+        for part, key, value, said in (
+                ("label", "nvidia.com/gpu.count", "4", "nvidia.com/gpu.count: got '4', expected 8, as many as the node has units; counted so"),
+                ("label", "nvidia.com/gpu.count", "eight", "nvidia.com/gpu.count: got 'eight', expected a whole number up to 1024; not read"),
+                ("label", "nvidia.com/gpu.memory", "-5", "nvidia.com/gpu.memory: got '-5', expected a whole number up to "),
+                ("amount", "nvidia.com/gpu", "7.5", "allocatable nvidia.com/gpu: got '7.5', expected a whole number; counted as 8, rounded up "
+                                                    "as Kubernetes does")):
+            def change(objects, part=part, key=key, value=value):
+                node = objects["Node", "a100-1"]
+                (node["metadata"]["labels"] if part == "label" else node["status"]["allocatable"])[key] = value
+            with self.subTest(key=key, value=value):
+                for command in ("show", "whatif"):
+                    warnings = self.warnings_of(change, command)
+                    self.assertEqual(len(warnings), 1)
+                    self.assertIn("node a100-1: " + said, warnings[0])
+
+    def test_an_object_without_a_kind(self):
+        warnings = self.warnings_of(lambda objects: objects["Node", "a100-1"].pop("kind"))
+        self.assertEqual(sum("kind: missing; expected the object's kind; an object without one is not counted" in line for line in warnings), 1,
+                         warnings)
+
+    def test_a_mode_of_a_node_that_fails(self):
+        lost = "--set-mode: got 'mig-2=mig:all-balanced', expected a node that stays: this one fails, and no node is added like it"
+        change = ["--set-mode", "mig-2=mig:all-balanced"]
+        self.assertIn(lost, "".join(self.warnings_of(lambda objects: None, "whatif", *change, "--fail", "mig-2")))
+        self.assertEqual(self.warnings_of(lambda objects: None, "whatif", *change, "--fail", "mig-2", "--add-nodes", "mig-2=1"), [])
+        self.assertEqual(self.warnings_of(lambda objects: None, "whatif", *change, "--fail", "mig-1"), [])
+
+    def test_pods_that_are_there_already(self):
+        warnings = self.warnings_of(lambda objects: None, "whatif", "--add-pods", ATLAS)
+        self.assertEqual(len([line for line in warnings if "--add-pods: got '" in line and "these are counted twice" in line]), 1, warnings)
 
 
 if __name__ == "__main__":

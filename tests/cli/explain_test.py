@@ -485,7 +485,7 @@ class ExplainTest(CliTest):
         refused(CLUSTER, "--pod", self.write("service.yaml", "kind: Service\nmetadata: {name: s}\n"), words=["Pod"])
         refused(CLUSTER, words=["--pod"])
         refused("nowhere.yaml", "--pod", "p", words=["nowhere.yaml"])
-        refused(MANIFESTS / "cce-memory.yaml", "--pod", "p", words=["Node"])
+        refused(MANIFESTS / "cce-memory.yaml", "--pod", "p", words=["no nodes in"])
         refused(CLUSTER, "--pod", "default/waits", "--config", CLUSTER, words=["cluster.yaml"])
 
 

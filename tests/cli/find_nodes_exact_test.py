@@ -66,6 +66,23 @@ class FindNodes(CliTest):
         self.assertGreater(words["exact"], 20, words)
         self.assertGreater(words["proved"], 20, words)
 
+    def test_replicas_of_other_nodes_leave_what_is_exact_exact(self):
+        """Two pods of 60 of 96 CPUs share no node, whose 8 GPUs would do for both."""
+        if not self.has_solver():
+            self.skipTest("vgpusim is built without HiGHS")
+        kind = whole_node("n", GPUS)
+        labels = {"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.count": "4", "nvidia.com/gpu.replicas": "4",
+                  "nvidia.com/gpu.sharing-strategy": "time-slicing"}
+        replicas = clusters.node("t4", labels=labels, nvidia_com__gpu="16")
+        for amounts in (kind["status"]["allocatable"], kind["status"]["capacity"]):
+            amounts["cpu"] = "96"
+        full = clusters.pod("full", {"cpu": "1", "nvidia.com/gpu": str(GPUS)}, on="n")
+        waiting = [clusters.pod(f"p{i}", {"cpu": "60", "nvidia.com/gpu": "4"}) for i in range(3)]
+        for nodes in ([kind], [kind, replicas]):
+            path = self.write("cluster.json", json.dumps(clusters.cluster(*nodes, full, *waiting)))
+            found = json.loads(self.vgpusim("whatif", path, "--find-nodes", "n", "--policy", "best_fit", "--json").stdout)["find_nodes"]
+            self.assertEqual((found["nodes"], found["least"], found["is_exact"]), (3, 3, True), len(nodes))
+
 
 if __name__ == "__main__":
     unittest.main()

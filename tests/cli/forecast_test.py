@@ -129,6 +129,11 @@ class Forecast(CliTest):
                 (good + "2026-01-19,x\n", "used.csv:4: used: got 'x', expected a number of GPUs from 0 to 10000000"),
                 (good + "19.1.2026,3\n", "used.csv:4: time: got '19.1.2026', expected a date or time of ISO 8601 that exists"),
                 (good + "2026-01-12,3\n", "used.csv:4: time: got '2026-01-12', expected every time once"),
+                (good + "0000-01-19,3\n", "used.csv:4: time: got '0000-01-19', expected a time from 1970 on"),
+                ("time,used\n2026-01-05T00:00Z,1\n2026-01-12T00:00,2\n",
+                 "used.csv:3: time: got '2026-01-12T00:00', expected a time with a zone, as in the rows before"),
+                ("time,used\n2026-01-05 00:00,1\n2026-01-12T00:00+01:00,2\n",
+                 "used.csv:3: time: got '2026-01-12T00:00+01:00', expected a time without a zone, as in the rows before"),
                 (good + "2026-01-19\n", "used.csv:4: expected 2 fields, found 1"),
                 ("day,used\n2026-01-05,1\n", "used.csv:1: time: missing; expected this column in the header")):
             with self.subTest(said=said):
@@ -138,6 +143,8 @@ class Forecast(CliTest):
                 self.assertEqual(done.stderr.count("\n"), 1)
         node = {"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "1"}, "capacity": {"cpu": "1"}}}
         for arguments, said in ((("forecast", SOURCE / ATLAS), "--history"),
+                                (("forecast", SOURCE / ATLAS, "--buy", ",", "--goal", "p95 wait <= 30m", "--pods", "p", "--classes", "c", "--prices", "x"),
+                                 "--buy: got ',', expected kinds with a name, one ',' between two"),
                                 (("forecast", SOURCE / ATLAS, "--history", "nowhere.csv"), "nowhere.csv: cannot open"),
                                 (("forecast", "-", "--history", "-"), "standard input can be read once"),
                                 (("forecast", self.write("node.json", json.dumps(node)), "--history", SOURCE / HISTORY), "no GPU on these nodes")):

@@ -3,7 +3,8 @@
 import json
 import unittest
 
-from clusters import cluster, gpu_node, on_card, pod, vgpu
+from clusters import cluster, gpu_node, node, on_card, pod, vgpu
+from start_test import gpus, whole_node
 from support import SOURCE, CliTest
 
 REPLICA_SET = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}]
@@ -121,6 +122,44 @@ class Plan(CliTest):
         none = self.ask(HALF, "--pod", "waits", "--moves", "0")
         self.assertEqual((none["found"], none["reason"], none["where"]), (False, "none_within_moves", None))
         self.assertEqual(self.ask(HALF, "--pod", "waits", "--steps", "1")["reason"], "step_limit")
+        words = self.vgpusim("plan", self.write("half.json", json.dumps(cluster(*HALF))), "--pod", "waits", "--steps", "1").stdout
+        self.assertIn("the search came to its limit of 1 step (--steps); there is none with 0 moves", words)
+
+    def test_replicas_of_other_nodes_do_not_hide_a_plan_of_one_move(self):
+        """Where one GPU is offered as replicas, a pod of 8 GPUs is 8 units, which may be given in any order."""
+        def held(name, where, count):
+            return pod(name, gpus(count), on=where, ns="train")
+
+        whole = [whole_node(f"w{i}", 8) for i in (1, 2, 3)]
+        running = [held("big-0", "w1", 6), held("mid-0", "w2", 3), held("mid-1", "w3", 5)]
+        labels = {"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.memory": "15360", "nvidia.com/gpu.count": "2",
+                  "nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.sharing-strategy": "time-slicing"}
+        waits = pod("p8", {"cpu": "8", "nvidia.com/gpu": "8"}, ns="train")
+        shared = {"small": node("t1", cpu="4", labels=labels, nvidia_com__gpu="8"),
+                  "tainted": node("t1", labels=labels, nvidia_com__gpu="8",
+                                  taints=[{"key": "team", "value": "dev", "effect": "NoSchedule"}])}
+        alone = self.ask([*whole, *running, waits], "--pod", "p8", "--move-bare-pods")
+        for name, replicas in shared.items():
+            answer = self.ask([*whole, replicas, *running, waits], "--pod", "p8", "--move-bare-pods")
+            self.assertEqual(self.moves_of(answer), [("train/mid-0", "w2", "w3")], name)
+            self.assertEqual((answer["where"]["node"], answer["fewest_moves"]), ("w2", True))
+            self.assertLess(answer["steps"], 5 * alone["steps"] + 1000, name)
+            self.assertEqual(self.moves_of(alone), self.moves_of(answer))
+
+    def test_pods_without_a_controller_are_counted_where_nothing_moves(self):
+        bare = (gpu_node("a", cards=1), gpu_node("b", cards=1), owned("r0", "a", 0, 20000, owners=None),
+                owned("r1", "b", 0, 16000, owners=None), owned("d", "b", 0, 100, owners=DAEMON_SET), WAITS)
+        self.assertEqual(self.ask(bare, "--pod", "waits")["kept_bare"], 2)
+        self.assertEqual(self.ask(bare, "--pod", "waits", "--move-bare-pods")["kept_bare"], 0)
+        file = self.write("bare.json", json.dumps(cluster(*bare)))
+        why = "2 pods have no controller, and --move-bare-pods lets them move too"
+        for question, line in ((("--pod", "waits"), "team/waits: no plan of moves: there is none with 3 moves: "
+                                f"all of them were looked at (0 pods may move; {why})"),
+                               (("--consolidate", "nodes"), f"0 nodes can be emptied by 0 moves, of 0 pods that may move; {why}")):
+            self.assertEqual(self.vgpusim("plan", file, *question).stdout.splitlines()[0], line)
+        anew = self.vgpusim("whatif", file, "--anew").stdout
+        self.assertTrue(anew.startswith("Placed anew, 0 pods more run, 0 would stand elsewhere "
+                                        "(2 pods that have no controller stay where they are).\n"), anew)
 
     def test_a_pod_of_a_manifest(self):
         whole = self.write("whole.json", json.dumps(pod("whole", vgpu(40960))))

@@ -111,7 +111,7 @@ class Purchase(CliTest):
         for arguments, words in (
                 ((*files, "--buy", "a", "--goal", "p95 wait < 30m"), "--goal: got 'p95 wait < 30m'"),
                 ((*files, "--buy", "b", *goal), "--buy: got 'b', expected"),
-                ((*files, "--buy", "a,", *goal), "--buy: kinds with a name, one ',' between two"),
+                ((*files, "--buy", "a,", *goal), "--buy: got 'a,', expected kinds with a name, one ',' between two"),
                 ((*files, "--buy", "a,a", *goal), "--buy: got 'a', expected every kind once"),
                 ((*files, "--buy", "bare", *goal), "--buy: got 'bare', expected a kind whose GPUs have a price above 0"),
                 ((*files, "--buy", "NVIDIA-H100-80GB-HBM3:exclusive:8", *goal), "no price for H100"),

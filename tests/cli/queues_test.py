@@ -34,7 +34,7 @@ KUEUE = [
     workload("ray", "RayJob", ""),
     headed("LocalQueue", "kueue.x-k8s.io/v1beta1", "user-queue", spec={"clusterQueue": "team"}),
     {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": "team"},
-     "spec": {"resourceGroups": [{"flavors": flavors("nominalQuota", 8)}]}, "status": {"flavorsReservation": flavors("total", "7")}},
+     "spec": {"namespaceSelector": {}, "resourceGroups": [{"flavors": flavors("nominalQuota", 8)}]}, "status": {"flavorsReservation": flavors("total", "7")}},
 ]
 
 

@@ -81,6 +81,7 @@ class Show(CliTest):
             self.assertEqual(idle, some["totals"]["free"] + some["totals"]["out"], shape["shape"])
         self.assertEqual(sum(user["used"] for user in some["users"]), some["totals"]["used"])
         self.assertEqual(self.document("atlas", "-l", "a100-*")["totals"]["gpus"], 24)
+        self.assertEqual(self.document("atlas", "-l", "a100-[1-3],mig-[2-2]")["totals"]["gpus"], 28, "as --by node prints them")
         self.assertEqual(self.document("atlas", "-l", "mig-1,mig-2", "--by", "kind")["totals"]["nodes"], 2)
 
     def test_words_that_mean_nothing(self):

@@ -65,9 +65,14 @@ RULES = [
     {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "line-a"},
      "spec": {"capability": {"nvidia.com/gpu": "1"}}, "status": {"state": "Open", "allocated": {"nvidia.com/gpu": "1"}}},
     {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": "line-b"},
-     "spec": {"cohort": "everybody", "stopPolicy": "None", "resourceGroups": [
+     "spec": {"cohort": "everybody", "stopPolicy": "None", "queueingStrategy": "StrictFIFO", "namespaceSelector": {"matchLabels": {"owner": "our-team"}},
+              "flavorFungibility": {"whenCanBorrow": "TryNextFlavor"}, "resourceGroups": [
          {"flavors": [{"name": "fast", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": 4}]}]}]},
      "status": {"flavorsReservation": [{"name": "fast", "resources": [{"name": "nvidia.com/gpu", "total": "3"}]}]}},
+    {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Cohort", "metadata": {"name": "everybody"}, "spec": {"parentName": "whole-world"}},
+    {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "fast"},
+     "spec": {"nodeLabels": {"our-pool": "our-fast-ones"}, "nodeTaints": [{"key": "our-taint", "value": "our-value", "effect": "NoSchedule"}],
+              "tolerations": [{"key": "our-taint", "operator": "Exists"}]}},
     {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": {"name": "line-c", "namespace": "team"},
      "spec": {"clusterQueue": "line-b"}}]
 MAKERS = [

@@ -109,7 +109,7 @@ class Snapshot(CliTest):
         good = self.cluster(gpu_node("a"))
         bad = self.write("bad.json", '{"kind": "List", "items": [3]}')
         out = self.root / "s.json"
-        for arguments, word in (([bad, "--out", out], "a Kubernetes object"), ([self.write("e", ""), "--out", out], "Node"),
+        for arguments, word in (([bad, "--out", out], "a Kubernetes object"), ([self.write("e", ""), "--out", out], "no nodes in"),
                                 ([good, "--out", good], "input"), ([good, "--out", f"{self.root}/"], "a file, not a folder"),
                                 ([self.root / "no.json", "--out", out], "no.json")):
             done = self.vgpusim("snapshot", *arguments)

@@ -390,7 +390,7 @@ class WhatIf(CliTest):
         self.assertEqual(answer["layouts"], [{"node": "mig-2", "before": "28 x 1g.10gb", "cut_us": 18_000_000, "gpus": 4,
                                               "after": "4 x 3g.40gb, 4 x 2g.20gb, 8 x 1g.10gb"}])
         self.assertEqual([round(answer[when]["allocated_milli"], -2) for when in ("before", "after")], [20500, 24900])
-        for named, lost in (("a100-1/a100-1/gpu/0", 1), ("a100-1/0", 1), ("a100-*/0", 3), 
+        for named, lost in (("a100-1/a100-1/gpu/0", 1), ("a100-1/0", 1), ("a100-*/0", 3), ("a100-[2-3]/0", 2),
                             ("nvidia.com/gpu.product", 36), ("!nvidia.com/mig.config/0", 4)):
             after = self.ask("--policy", "best_fit", "--uncordon", "a100-3", "--fail", named, file=ATLAS)["after"]
             self.assertEqual(36 - after["devices"] + after["devices_out_of_service"], lost, named)
@@ -406,6 +406,13 @@ class WhatIf(CliTest):
                       "  never, on this kind  serve/ranker-4: asks 1 mig-3g.40gb, the kind is A100-80GB whole\n"
                       "  never, as it is      research/embed-0: wants pool=dev, not its taint team=dev\n"
                       "  held back            train/eval-7: gate example.com/data-ready; fits without a node more\n", text)
+        text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--find-nodes", "a100-1", "--anew").stdout
+        self.assertIn("  never, on this kind  serve/ranker-4: asks 1 mig-3g.40gb, the kind is A100-80GB whole\n", text)
+        self.assertNotIn("either", text)
+        drained = [self.ask("--policy", "best_fit", "--drain", nodes, file=ATLAS) for nodes in ("a100-[1-2]", "a100-1,a100-2")]
+        self.assertEqual(drained[0]["nodes"], drained[1]["nodes"])
+        cut = self.ask("--policy", "best_fit", "--set-mode", "mig-[1-2]=mig:all-balanced", file=ATLAS)
+        self.assertEqual([layout["node"] for layout in cut["layouts"]], ["mig-2"])
         found = self.ask("--policy", "best_fit", "--find-nodes", "a100-1", file=ATLAS)["find_nodes"]
         self.assertEqual([entry["why"].split(":")[0] for entry in found["never"]], ["family_not_offered", "node_selector_differs"])
         text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--find-layout", "mig-*").stdout.splitlines()

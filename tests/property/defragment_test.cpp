@@ -142,6 +142,10 @@ pod_request draw_small_request(const sharing_mode* mode) {
         request.containers.push_back(request.containers.front());
         request.containers.back().count = 1;
     }
+    if (number(0, 6) == 0) { // as units of a resource, which are equal containers of one device each
+        request.containers.front().count = 1;
+        request.containers.assign(static_cast<std::size_t>(number(2, 3)), request.containers.front());
+    }
     return request;
 }
 

@@ -46,6 +46,7 @@ SEES = {
     "facade": ["operations", "study"],           # simulations and questions as calls, without a file
     "cli": ["facade", "conformance", "fetch"],
     "python-bindings": ["facade", "solver"],
+    "web": ["cli"],                             # the commands as WebAssembly
 }
 SIMULATOR = ["workload", "engine", "discipline", "bound", "outputs", "study"]
 # layer of the library -> its parts; its folder is libvgpualloc/LAYER.
@@ -77,6 +78,7 @@ THIRD_PARTY = {
     "openssl/": (["formats", "fetch"], SOURCES),
     "yaml-cpp/": (["text"], SOURCES),
     "nanobind/": (["python-bindings"], ANYWHERE),
+    "wasi/": (["web"], SOURCES),
 }
 # The operating system's headers: the core is a pure library and has no use for them.
 C_HEADERS = ("stddef.h", "stdint.h")  # of the C standard, which a header for C needs
@@ -88,10 +90,10 @@ FOLDERS = (("libvgpualloc/solver/", "solver"), ("libvgpualloc/core/include/vgpuf
            ("traces/fetch/", "fetch"), ("traces/", "traces"), ("conformance/", "conformance"), ("operations/", "operations"),
            ("simulator/report/", "report"), ("simulator/cli/", "cli"), ("facade/", "facade"),
            *((f"simulator/{beside}/{part}/", part) for beside in ("src", "include/vgpusim") for part in SIMULATOR),
-           ("python-bindings/", "python-bindings"))
+           ("python-bindings/", "python-bindings"), ("web/", "web"))
 # How the public headers of a part are spelt in an #include. Those of vgpuformats/ are in three folders.
 PREFIXES = (("vgputraces/", "traces"), ("vgpufetch/", "fetch"), ("vgpureport/", "report"),
-            ("vgpuconformance/", "conformance"), ("vgpuops/", "operations"), ("vgpufacade/", "facade"), *((f"vgpusim/{part}/", part) for part in SIMULATOR))
+            ("vgpuconformance/", "conformance"), ("vgpuops/", "operations"), ("vgpufacade/", "facade"), ("vgpucli/", "cli"), *((f"vgpusim/{part}/", part) for part in SIMULATOR))
 ROOT_HEADERS = {"config.hpp": "core", "version.hpp": "core", "fwd.hpp": "core", "vgpualloc.hpp": "umbrella",
                 "c_api.h": "c_api"}
 # Where private headers are, which only their own library includes.

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from source import CPP, Finding, without_comments
 
 CORE = ("libvgpualloc/",)
-PRODUCT = ("libvgpualloc/", "formats/", "traces/", "conformance/", "operations/", "facade/", "simulator/", "python-bindings/")
+PRODUCT = ("libvgpualloc/", "formats/", "traces/", "conformance/", "operations/", "facade/", "simulator/", "python-bindings/", "web/")
 EVERYWHERE = ("",)
 
 

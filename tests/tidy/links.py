@@ -16,7 +16,7 @@ TARGETS = {
     "vgpuformats": ["formats"], "vgpualloc::formats": ["formats"], "vgputraces": ["traces"], "vgpufetch": ["fetch"],
     "vgpureport": ["report"], "vgpuconformance": ["conformance"], "vgpuops": ["operations"], "vgpualloc::operations": ["operations"],
     "vgpusim_solver": ["study"], "vgpusim_core": SIMULATOR, "vgpufacade": ["facade"],
-    "vgpusim": ["cli"], "vgpusim_without_extras": ["cli"],
+    "vgpucli": ["cli"], "vgpusim": ["cli"], "vgpusim_without_extras": ["cli"],
 }
 NOT_PARTS = {"vgpualloc", "vgpualloc_internals", "vgpualloc_highs"}  # the umbrella itself, tests, a third party's library
 LINK = re.compile(r"target_link_libraries\(\s*(\S+)([^)]*)\)")

@@ -1,8 +1,11 @@
 #include "vgputraces/usage.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "csv_jobs.hpp"
 #include "time_text.hpp"
@@ -18,6 +21,14 @@ field_value<std::int64_t> parse_used(std::string_view text) {
     return parse_decimal(text, milli_per_gpu, used_gpus_max, "GPUs");
 }
 
+constexpr std::size_t iso_date_size = std::string_view{"2026-11-25"}.size();
+
+/// Of texts that are times of ISO 8601.
+bool has_time_of_day(std::string_view text) { return text.size() > iso_date_size; }
+bool is_zoned(std::string_view text) {
+    return text.ends_with('Z') || text.find_first_of("+-", iso_date_size) != std::string_view::npos;
+}
+
 } // namespace
 
 expected<std::vector<usage_point>> read_usage(const vgpuformats::list_content& content, const std::string& name) {
@@ -28,12 +39,25 @@ expected<std::vector<usage_point>> read_usage(const vgpuformats::list_content& c
     const auto [time_column, used_column] = *columns;
     std::vector<usage_point> points;
     std::set<ticks> times;
+    std::optional<bool> have_zones; // of the rows with a time of day; a date alone has none
     while (true) {
         const auto has_row = csv->next();
         if (!has_row) return unexpected(has_row.error());
         if (!*has_row) break;
         const auto time = read_field(*csv, time_column, parse_iso_time);
         if (!time) return unexpected(time.error());
+        if (time->count() < 0) {
+            return unexpected(csv->field_error(time_column, error_code::out_of_range, "a time from 1970 on"));
+        }
+        if (const std::string_view text = csv->field(time_column); has_time_of_day(text)) {
+            const bool has_zone = is_zoned(text);
+            if (has_zone != have_zones.value_or(has_zone)) {
+                return unexpected(csv->field_error(time_column, error_code::mismatch,
+                                                   has_zone ? "a time without a zone, as in the rows before"
+                                                            : "a time with a zone, as in the rows before"));
+            }
+            have_zones = has_zone;
+        }
         if (!times.insert(*time).second) {
             return unexpected(csv->field_error(time_column, error_code::duplicate, "every time once"));
         }

@@ -166,7 +166,8 @@ workload_node_kind read_workload_node_kind(const cursor& object, const hardware_
     if (kind.devices == 0) {
         for (const std::string_view key :
              {"kind", "mode", "dialect", "device_memory_mib", "slots", "ai_cores", "profiles"}) {
-            if (object.has(key)) object.fail_key(error_code::unsupported, key, "devices beside it: this node has none");
+            if (!object.has(key)) continue;
+            object.at(key).fail(error_code::unsupported, "a number of \"devices\" beside it, as the node has none");
         }
         return kind;
     }

@@ -30,6 +30,8 @@ var kinds = []kind{
 	{group: "kueue.x-k8s.io", version: "v1beta1", resource: "workloads"},
 	{group: "kueue.x-k8s.io", version: "v1beta1", resource: "localqueues"},
 	{group: "kueue.x-k8s.io", version: "v1beta1", resource: "clusterqueues"},
+	{group: "kueue.x-k8s.io", version: "v1beta1", resource: "cohorts"},
+	{group: "kueue.x-k8s.io", version: "v1beta1", resource: "resourceflavors"},
 	{group: "resource.k8s.io", version: "v1", resource: "deviceclasses"},
 	{group: "resource.k8s.io", version: "v1", resource: "resourceslices"},
 }

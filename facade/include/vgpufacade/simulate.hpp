@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include "vgpufacade/core_names.hpp"
 #include "vgpuformats/input_source.hpp"
 #include "vgpusim/outputs/run_files.hpp"
+#include "vgpusim/study/parallel.hpp"
 #include "vgpusim/study/run.hpp"
 #include "vgpusim/workload/settings.hpp"
 
@@ -30,7 +30,7 @@ public:
     get(const vgpusim::run_config& config, const vgpuformats::input_source& source, const stop_signal& stop);
 
 private:
-    std::mutex reading_;
+    vgpusim::turn reading_;
     std::shared_ptr<const vgpusim::loaded_input> loaded_;
 };
 

@@ -21,19 +21,23 @@ namespace vgpuops::show {
 namespace {
 
 using kube::queue_facts;
-using kube::resource_amounts;
 using owner_key = std::array<std::string, 3>; // kind, namespace and name
 
 /// What its queues say of a Workload of which Kueue says nothing.
 std::string computed_words(const kube::manifest& workload, const kube::cluster_queues& queues) {
     const queue_facts& facts = *workload.queueing;
-    std::vector<resource_amounts> pod_sets;
-    for (const kube::manifest& set : facts.pod_sets) kube::add_pods(set, set.replicas, pod_sets.emplace_back());
-    const std::string ns = kube::namespace_of(workload);
-    const std::string shortage = queues.shortage_of(ns, facts.queue, pod_sets);
-    if (!shortage.empty()) return shortage;
+    kube::queued_workload asking{.ns = kube::namespace_of(workload),
+                                 .local_queue = facts.queue,
+                                 .priority = workload.priority,
+                                 .name = workload.name,
+                                 .created = workload.created};
+    for (const kube::manifest& set : facts.pod_sets) {
+        kube::queued_pods& pods = asking.pod_sets.emplace_back(kube::queued_pods{.rules = set.rules});
+        kube::add_pods(set, set.replicas, pods.requests);
+    }
+    if (std::string shortage = queues.ask(asking).because; !shortage.empty()) return shortage;
     return fmt::format("ClusterQueue {} has the quota; Kueue has not reserved it",
-                       queues.cluster_queue_of(ns, facts.queue));
+                       queues.cluster_queue_of(asking.ns, facts.queue));
 }
 
 /// Why a Workload is not admitted: as Kueue says it, without the pod set that it begins with.

@@ -63,7 +63,7 @@ private:
             if (name_of_namespace(metadata) != "default") rename(metadata, "name", name_class::ns);
             change_labels(metadata, "labels");
             return;
-        } else if (kube::is_rule_kind(of_kind) || of_kind == "LocalQueue") {
+        } else if (kube::is_rule_kind(of_kind) || of_kind == "LocalQueue" || of_kind == "ResourceFlavor") {
             change_rule(object, metadata, of_kind);
         } else {
             change_maker(object, metadata);
@@ -77,6 +77,8 @@ private:
             rename_queue(metadata, "name");
         } else if (kind == "PriorityClass") {
             if (metadata.find("name") != nullptr) rename_priority(metadata["name"]);
+        } else if (kind == "Cohort" || kind == "ResourceFlavor") {
+            rename(metadata, "name", name_class::word); // as queues call them
         } else {
             rename(metadata, "name", kind == "PodGroup" ? name_class::group : name_class::rule);
         }
@@ -115,8 +117,16 @@ private:
         for (const char* const queue : {"queue", "clusterQueue"}) rename_queue(spec, queue);
         change_items(spec, "resourceGroups", value_kind::map,
                      [this](document& group) { change_flavors(group, "flavors"); });
-        for (const char* const cohort : {"cohort", "cohortName"}) rename(spec, cohort, name_class::word);
+        for (const char* const cohort : {"cohort", "cohortName", "parentName"}) rename(spec, cohort, name_class::word);
         keep_words(spec, "stopPolicy", {"None", "Hold", "HoldAndDrain"});
+        change_selector(spec, "namespaceSelector");
+        keep_words(spec, "queueingStrategy", {"BestEffortFIFO", "StrictFIFO"});
+        if (spec.find("flavorFungibility") != nullptr) {
+            keep_words(spec["flavorFungibility"], "whenCanBorrow", {"Borrow", "MayStopSearch", "TryNextFlavor"});
+        }
+        change_labels(spec, "nodeLabels");
+        change_taints(spec, "nodeTaints");
+        change_taints(spec, "tolerations");
         change_text(spec, "extendedResourceName",
                     [this](const std::string& resource) { return resource_name(resource); });
     }

@@ -140,7 +140,8 @@ document normalised(std::span<const document> objects, const vgpualloc::dialect_
     const auto is_new = [&seen](const document& object, const std::string& kind) {
         const std::string ns = text_at(object, {"metadata", "namespace"});
         const std::string name = name_of(object);
-        const bool of_the_cluster = kind == "Node" || kind == "Namespace" || kube::is_of_the_cluster(kind);
+        const bool of_the_cluster =
+            kind == "Node" || kind == "Namespace" || kind == "ResourceFlavor" || kube::is_of_the_cluster(kind);
         // Objects without a name are told one by one.
         return name.empty() ||
                seen.insert(group_of(object) + kind + " " + (of_the_cluster ? ns : with_default(ns)) + "/" + name)
@@ -159,7 +160,7 @@ document normalised(std::span<const document> objects, const vgpualloc::dialect_
             if (is_new(object, kind)) by_kind[nodes].push_back(kept_of_node(object));
         } else if (kind == "Namespace") {
             if (is_new(object, kind)) by_kind[namespaces].push_back(kept_of_namespace(object));
-        } else if (kube::is_rule_kind(kind) || kind == "LocalQueue") {
+        } else if (kube::is_rule_kind(kind) || kind == "LocalQueue" || kind == "ResourceFlavor") {
             if (is_new(object, kind)) by_kind[rules].push_back(kept_of_rule(object, kind));
         } else if (makes_pods(object, kind)) {
             if (is_new(object, kind)) by_kind[makers].push_back(kept_of_maker(object, kind));

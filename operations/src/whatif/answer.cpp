@@ -13,12 +13,14 @@
 #include <fmt/format.h>
 
 #include "../show/overview_parts.hpp"
+#include "answer_warnings.hpp"
 #include "differences.hpp"
 #include "kind_words.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/explain/snapshot_learning.hpp"
+#include "vgpualloc/kube/mobility.hpp"
 #include "vgpualloc/kube/pod_admission.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
@@ -129,6 +131,8 @@ public:
                          .anew = asked_->wanted.anew},
                         *objects_, *std::move(evicted), {}, &result_.not_evicted);
         if (!evicted) return unexpected(evicted.error());
+        warn_of_lost_modes(asked_->wanted, asked_->find_kind, *state_, result_.warnings);
+        if (result_.is_anew) note_kept_bare();
         note_ended(counted_before, *evicted, node_names);
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
         queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods, asked_->stop);
@@ -182,6 +186,13 @@ private:
             result_.ended.push_back({.name = bound.pod.full_name(), .node = node_names[bound.node.at()]});
         }
         std::ranges::sort(result_.ended, {}, &ended_pod::name);
+    }
+
+    void note_kept_bare() {
+        for (const pod_id pod : kube::kept_without_controller(*state_, *objects_, {})) {
+            const auto* const booked = state_->book->find_booking(pod);
+            if (booked != nullptr && !booked->where.shares.empty()) ++result_.kept_bare;
+        }
     }
 
     /// Drains ask budgets.
@@ -453,6 +464,7 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
     }
     auto state = kube::make_snapshot(with_templates.empty() ? objects : with_templates, dialects, asked.stop);
     if (!state) return unexpected(state.error());
+    warn_of_pods_there(objects, asked.wanted.added_pods, state->warnings);
     state->expect_pods(asked.wanted.added_pods);
     auto templates = take_templates(*state, asked.templates, "--node-template");
     if (!templates) return unexpected(templates.error());

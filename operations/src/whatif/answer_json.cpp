@@ -161,6 +161,7 @@ std::string answer_json(const answer& answered) {
                                      {"device_policy", answered.device_policy},
                                      {"seed", answered.seed},
                                      {"anew", answered.is_anew},
+                                     {"kept_bare", answered.kept_bare},
                                      {"placed", answered.placed},
                                      {"refused", answered.refused},
                                      {"held_back", answered.held_back},

@@ -240,6 +240,11 @@ void add_anew(const answer& answered, std::string& text) {
         fmt::format("Placed anew, {} more {}{}, {} would stand elsewhere{}", pods_words(std::ssize(started)),
                     started.size() == 1 ? "runs" : "run", started.empty() ? "" : " (" + names(started) + ")",
                     elsewhere.size(), elsewhere.empty() ? "" : ": " + names(elsewhere));
+    if (elsewhere.empty() && answered.kept_bare > 0) {
+        line += fmt::format(" ({} that {} no controller {} where {})", pods_words(answered.kept_bare),
+                            answered.kept_bare == 1 ? "has" : "have", answered.kept_bare == 1 ? "stays" : "stay",
+                            answered.kept_bare == 1 ? "it is" : "they are");
+    }
     if (!lost.empty()) line += fmt::format("; {} would lose their place: {}", lost.size(), names(lost));
     add_line(text, line + ".");
     const show::three_parts before = show::in_tenths(answered.view_before.seen).total;

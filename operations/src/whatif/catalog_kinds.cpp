@@ -11,8 +11,10 @@
 
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/dialect/nvidia_layouts.hpp"
+#include "vgpualloc/model/limits.hpp"
 #include "vgpuformats/cursor.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuformats/some_names.hpp"
 #include "vgputraces/workload_nodes.hpp"
 
 namespace vgpuops::whatif {
@@ -58,6 +60,11 @@ expected<document> long_form(const std::string& kind, std::int64_t devices, cons
         const auto [end, failure] = std::from_chars(parts[i].data(), parts[i].data() + parts[i].size(), amount);
         if (failure != std::errc{} || end != parts[i].data() + parts[i].size()) {
             return unexpected(bad_description(option, kind));
+        }
+        if (i == 2 && (amount < 0 || amount > vgpualloc::devices_per_node_max)) {
+            return unexpected(bad_value(error_code::out_of_range, "devices", parts[i],
+                                        fmt::format("a whole number from 0 to {}", vgpualloc::devices_per_node_max))
+                                  .at(option));
         }
         result[std::string{amounts[i - 2]}] = amount;
     }
@@ -158,6 +165,17 @@ expected<std::string> take_layout(document& description, const open_amounts& ope
     return name;
 }
 
+/// Error unknown_name for a GPU that is to be cut by a layout and has no MIG.
+expected<void> check_cut_gpu(const document& description, const vgpualloc::hardware_catalog& catalog,
+                             const std::string& option) {
+    const document* const gpu = description.find("kind");
+    if (gpu == nullptr || !gpu->is_text() || vgpualloc::find_model(catalog.mig, gpu->text)) return {};
+    return unexpected(bad_value(error_code::unknown_name, "kind", gpu->text,
+                                "a GPU with MIG, which layouts cut: " +
+                                    vgpuformats::some_of(catalog.mig.models, &vgpualloc::mig_model::name))
+                          .at(option));
+}
+
 /// The kind as the name of a node: lower-case letters, digits, '-' and '.'.
 std::string node_name_of(const vgputraces::workload_node_kind& kind, const document& description,
                          const std::string& layout) {
@@ -183,7 +201,7 @@ open_amounts most_of(const vgpualloc::cluster& nodes) {
         const std::string* const strategy = node.host.label("nvidia.com/mig.strategy");
         const bool is_cut_so = strategy != nullptr && (*strategy == "single" || *strategy == "mixed");
         if (result.mig_strategy.empty() && is_cut_so) result.mig_strategy = *strategy;
-        result.devices = std::max(result.devices, std::ssize(node.devices));
+        result.devices = std::max(result.devices, std::int64_t{std::ssize(node.devices)});
         result.cpu_milli = std::max(result.cpu_milli, node.cpu.count());
         result.memory_mib = std::max(result.memory_mib, vgpualloc::mib_down(node.memory));
     }
@@ -256,6 +274,11 @@ expected<described_kind> read_described_kind(const std::string& kind, const open
     if (!description) return unexpected(std::move(description.error()));
     auto layout = take_layout(*description, open, option, kind);
     if (!layout) return unexpected(std::move(layout.error()));
+    if (!layout->empty()) {
+        if (auto known = check_cut_gpu(*description, catalog, option); !known) {
+            return unexpected(std::move(known).error());
+        }
+    }
     if (auto completed = complete(*description, open, dialects, option, kind); !completed) {
         return unexpected(std::move(completed.error()));
     }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "other_modes.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/mobility.hpp"
@@ -35,6 +36,16 @@ std::vector<std::string> present_nodes(const kube::snapshot& state) {
     return names;
 }
 
+/// Of a node that is to be uncordoned, or a set of nodes, where none is cordoned.
+error not_cordoned(const kube::snapshot& state, const std::string& set) {
+    std::vector<std::string> cordoned = present_nodes(state);
+    std::erase_if(cordoned, [&](const std::string& name) {
+        return !state.nodes().nodes[state.book->find_node(name).at()].host.unschedulable;
+    });
+    const std::string names = cordoned.empty() ? "; none is" : ": " + vgpuformats::some_of(cordoned);
+    return bad_value(error_code::mismatch, "", set, "a node that is cordoned" + names).at("--uncordon");
+}
+
 /// What a removed node leaves behind in a snapshot: the ledger has it no more.
 void forget_devices(kube::snapshot& state, node_index where) { state.devices[where.at()].clear(); }
 
@@ -50,7 +61,7 @@ expected<std::vector<node_index>> nodes_named(const kube::snapshot& state, const
                                               const std::string& option) {
     const node_index where = state.book->find_node(set);
     if (where.valid() && state.book->is_present(where)) return std::vector{where};
-    if (set.find_first_of("*?=!,( ") == std::string::npos) {
+    if (set.find_first_of("*?=!,([ ") == std::string::npos) {
         // A word may be the key of a label; else it was to be a name.
         const auto known = find_node(state, set, option);
         if (!kube::label_key_of(state.nodes().nodes, set)) return unexpected(known.error());
@@ -167,7 +178,7 @@ public:
             if (auto done = uncordon(where); !done) return done;
         }
         if (is_cordoned) return {};
-        return unexpected(bad_value(error_code::mismatch, "", set, "a node that is cordoned").at("--uncordon"));
+        return unexpected(not_cordoned(*state_, set));
     }
 
     expected<void> drain(const std::string& set) {
@@ -345,42 +356,26 @@ private:
     expected<std::vector<kube::snapshot_device>> registered_in(node_index where, const mode_change& wanted) const {
         std::vector<kube::snapshot_device> changed = state_->devices[where.at()];
         for (const auto& spoken : state_->dialects) {
-            std::vector<kube::snapshot_device*> own;
-            std::vector<vgpualloc::device_registration> registered;
+            own_devices own{.node = &*object_of(*objects_, wanted.node).node, .spoken = spoken.get()};
             for (kube::snapshot_device& device : changed) {
-                if (device.dialect != spoken->name()) continue;
-                own.push_back(&device);
-                registered.push_back(device.registered);
-                registered.back().mode = wanted.mode;
-                registered.back().healthy = true; // what is read as unhealthy could not be made
+                if (device.dialect == spoken->name()) own.devices.push_back(&device);
             }
-            if (own.empty()) continue;
-            auto written = *object_of(*objects_, wanted.node).node;
-            vgpualloc::kubernetes::text_map config_map;
-            spoken->write_node(registered, written, config_map);
-            const auto reading = spoken->read_node({.object = written, .config_map = &config_map});
-            for (std::size_t d = 0; d < own.size(); ++d) {
-                const bool is_read = d < reading.devices.size() && reading.devices[d].mode == wanted.mode &&
-                                     reading.devices[d].uuid == own[d]->registered.uuid;
-                if (!is_read) return unexpected(no_word_for(wanted, *spoken));
+            if (own.devices.empty()) continue;
+            const auto reading = read_in(own, wanted.mode);
+            if (!reads_all(reading, own, wanted.mode)) return unexpected(no_word_for(wanted, own));
+            for (std::size_t d = 0; d < own.devices.size(); ++d) {
                 if (!reading.devices[d].healthy) {
                     VGA_ASSERT(!reading.problems.empty(), "a dialect says why it cannot read a device");
                     error unmade = reading.problems.front();
                     unmade.where = "--set-mode: " + unmade.where;
                     return unexpected(std::move(unmade));
                 }
-                const bool healthy = own[d]->registered.healthy;
-                own[d]->registered = reading.devices[d];
-                own[d]->registered.healthy = healthy;
+                const bool healthy = own.devices[d]->registered.healthy;
+                own.devices[d]->registered = reading.devices[d];
+                own.devices[d]->registered.healthy = healthy;
             }
         }
         return changed;
-    }
-
-    [[nodiscard]] static error no_word_for(const mode_change& wanted, const vgpualloc::dialect& spoken) {
-        return bad_value(error_code::unsupported, "node " + wanted.node, wanted.mode,
-                         "a mode in which dialect " + std::string{spoken.name()} + " registers such devices")
-            .at("--set-mode");
     }
 
     [[nodiscard]] expected<void> goes_once(const std::string& name, const char* option) const {

@@ -27,6 +27,7 @@ public:
         search();
         if (!result_.nodes && !stop_.raised()) { // what that many nodes do not help is set apart
             result_.most = refused_with(result_.nodes_max);
+            move_to_never(result_.most);
             result_.tries.clear();
             search();
         }
@@ -145,15 +146,7 @@ private:
             const auto request = decider_->intern(queue_->pods[i].pod.request);
             return request && decider_->decide(*request);
         });
-        trial scope{*state_->book};
-        const auto added = add_nodes(*state_, *kind_, 1);
-        for (const std::size_t i : refused) {
-            const auto decision = decider_->ask_node(added.front(), queue_->pods[i].pod.request);
-            if (decision.answer.code != rejection_code::none) result_.never.push_back(i);
-        }
-        scope.undo();
-        forget_nodes(*state_, added);
-        std::ranges::sort(result_.never);
+        move_to_never(refused);
         std::vector<std::size_t> of_gangs;
         for (const placing_unit& unit : queue_->units) {
             const auto may_start = [this](std::size_t i) { return !queue_->pods[i].unreadable && !is_apart(i); };
@@ -163,6 +156,21 @@ private:
             std::ranges::copy_if(unit.entries, std::back_inserter(of_gangs), may_start);
         }
         std::ranges::copy(of_gangs, std::back_inserter(result_.never));
+        std::ranges::sort(result_.never);
+    }
+
+    /// Those that an empty node of the kind refuses are never helped by such nodes; others are left in the list.
+    void move_to_never(std::vector<std::size_t>& positions) {
+        trial scope{*state_->book};
+        const auto added = add_nodes(*state_, *kind_, 1);
+        std::erase_if(positions, [&](std::size_t i) {
+            const auto decision = decider_->ask_node(added.front(), queue_->pods[i].pod.request);
+            if (decision.answer.code == rejection_code::none) return false;
+            result_.never.push_back(i);
+            return true;
+        });
+        scope.undo();
+        forget_nodes(*state_, added);
         std::ranges::sort(result_.never);
     }
 

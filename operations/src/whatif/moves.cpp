@@ -74,12 +74,14 @@ void forget_rules_looked_at(kube::snapshot& state) {
     });
 }
 
-moves_answer begin_answer(kube::snapshot& state, const moves_question& asked, std::size_t movable, staying_pods staying,
+moves_answer begin_answer(kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                          const moves_question& asked, std::size_t movable, staying_pods staying,
                           const idle_figure& idle) {
     forget_rules_looked_at(state);
     moves_answer result;
     result.kept = std::move(staying.by_budgets);
     result.kept_by_rules = std::move(staying.by_rules);
+    result.kept_bare = std::ssize(kube::kept_without_controller(state, objects, asked.movable));
     result.budget = asked.budget;
     result.costs = asked.costs;
     result.movable = static_cast<std::int64_t>(movable);
@@ -190,7 +192,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
     staying_pods staying;
     const auto movable = movable_pods(state, objects, asked.movable, &staying);
     const idle_figure idle{state, asked.budget.stop};
-    moves_answer result = begin_answer(state, asked, movable.size(), std::move(staying), idle);
+    moves_answer result = begin_answer(state, objects, asked, movable.size(), std::move(staying), idle);
     kube::keep_modes(state);
     result.pod = pod.full_name();
     const vgpualloc::pod_request wanted = with_nodes_left_out(state, pod.request);
@@ -217,7 +219,7 @@ moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manife
     staying_pods staying;
     const auto movable = movable_pods(state, objects, asked.movable, &staying);
     const idle_figure idle{state, asked.budget.stop};
-    moves_answer result = begin_answer(state, asked, movable.size(), std::move(staying), idle);
+    moves_answer result = begin_answer(state, objects, asked, movable.size(), std::move(staying), idle);
     kube::keep_modes(state);
     const auto used_min_by_lp = [&] { return least_units(*state.book, movable, unit, asked.solver); };
     const plan::consolidation emptying =

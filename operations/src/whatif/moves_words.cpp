@@ -35,18 +35,28 @@ std::string none_words(const moves_answer& answered) {
         return fmt::format("none was found with {}, and there is none with {}", allowed,
                            counted(none.moves_ruled_out, "move"));
     case plan::no_room_reason::step_limit:
-        return fmt::format("the search came to its limit of steps; there is none with {}",
-                           counted(none.moves_ruled_out, "move"));
+        return fmt::format("the search came to its limit of {} (--steps); there is none with {}",
+                           counted(answered.budget.steps_max, "step"), counted(none.moves_ruled_out, "move"));
     }
     return {};
 }
 
+/// "0 pods may move; 36 more could with --move-bare-pods, as they have no controller". The second part only where
+/// nothing moves: else most of a cluster's bare pods are none that anybody wants to move.
+std::string movable_words(const moves_answer& answered, const char* may) {
+    std::string sentence = counted(answered.movable, "pod") + may;
+    if (answered.kept_bare == 0 || !answered.moves.empty()) return sentence;
+    const bool is_one = answered.kept_bare == 1;
+    return sentence + fmt::format("; {} {} no controller, and --move-bare-pods lets {} move too",
+                                  counted(answered.kept_bare, "pod"), is_one ? "has" : "have", is_one ? "it" : "them");
+}
+
 void add_headline(const moves_answer& answered, std::string& text) {
     if (answered.emptied_unit) {
-        add_line(text, fmt::format("{} can be emptied by {}, of {} that may move{}",
-                                   counted(answered.emptied, unit_name(answered)),
-                                   counted(std::ssize(answered.moves), "move"), counted(answered.movable, "pod"),
-                                   answered.step_limit ? "; perhaps more: the search reached its limit of steps" : ""));
+        add_line(text,
+                 fmt::format("{} can be emptied by {}, of {}{}", counted(answered.emptied, unit_name(answered)),
+                             counted(std::ssize(answered.moves), "move"), movable_words(answered, " that may move"),
+                             answered.step_limit ? "; perhaps more: the search reached its limit of steps" : ""));
         const std::int64_t left = answered.used - answered.emptied;
         add_line(text, fmt::format("{} of {} in use stay so; by {} at least {} {}: {}", left,
                                    counted(answered.used, unit_name(answered)),
@@ -58,8 +68,8 @@ void add_headline(const moves_answer& answered, std::string& text) {
                                        : fmt::format("a gap of {} with at most {}", left - answered.used_min,
                                                      counted(answered.budget.moves_max, "move"))));
     } else if (answered.none) {
-        add_line(text, fmt::format("{}: no plan of moves: {} ({} may move)", answered.pod, none_words(answered),
-                                   counted(answered.movable, "pod")));
+        add_line(text, fmt::format("{}: no plan of moves: {} ({})", answered.pod, none_words(answered),
+                                   movable_words(answered, " may move")));
     } else if (answered.moves.empty()) {
         add_line(text, fmt::format("{}: fits as it is, nothing has to move", answered.pod));
     } else {
@@ -125,6 +135,7 @@ std::string moves_json(const moves_answer& answered) {
                                      {"idle_before", idle_json(answered.idle_before)},
                                      {"idle_after", idle_json(answered.idle_after)},
                                      {"movable_pods", answered.movable},
+                                     {"kept_bare", answered.kept_bare},
                                      {"not_evictable", kept_json(answered.kept)},
                                      {"kept_by_rules", document::list_of(answered.kept_by_rules)},
                                      {"steps", answered.steps},

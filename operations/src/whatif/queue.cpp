@@ -156,6 +156,7 @@ private:
     void admit(const kube::manifest& object, kube::quota_book& quotas, queued_pods& entry) const {
         const std::int64_t pods = entry.one_per_node ? kube::daemon_pods(*state_, entry.pod) : entry.count;
         kube::quota_admission admission = quotas.admit(object, pods);
+        kube::add_flavor_rules(admission.rules, entry.pod.request.rules);
         if (!admission.short_of) return;
         entry.held = pods - admission.pods;
         entry.short_of = std::move(admission.short_of);

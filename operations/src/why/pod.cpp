@@ -259,6 +259,7 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
     result.pods = object.one_per_node ? 1 : object.replicas;
     kube::quota_book quotas{objects, added};
     const kube::quota_admission admitted = quotas.admit(object, result.pods);
+    kube::add_flavor_rules(admitted.rules, pod->request.rules);
     const bool is_gang = kube::starts_together(object);
     const std::int64_t minimum = is_gang && object.min_available > 0 ? object.min_available : result.pods;
     state->pending.assign(1, *pod); // no other pod that waits takes anything

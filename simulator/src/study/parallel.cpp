@@ -67,6 +67,15 @@ private:
 
 } // namespace
 
+struct turn::holder {
+    std::mutex mutex;
+};
+
+turn::turn() : holder_{std::make_unique<holder>()} {}
+turn::~turn() = default;
+void turn::lock() { holder_->mutex.lock(); }
+void turn::unlock() noexcept { holder_->mutex.unlock(); }
+
 std::size_t hardware_jobs() noexcept {
     return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, jobs_max);
 }

@@ -8,6 +8,7 @@
 #include "vgpualloc/kube/device_config.hpp"
 #include "vgpualloc/kube/unread_members.hpp"
 #include "vgpuformats/json.hpp"
+#include "vgpuformats/some_names.hpp"
 
 namespace vgpusim {
 
@@ -55,6 +56,14 @@ expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<
         all.insert(all.end(), std::make_move_iterator(objects->begin()), std::make_move_iterator(objects->end()));
     }
     return all;
+}
+
+expected<void> check_nodes(const std::vector<vgpualloc::kube::manifest>& objects,
+                           const std::vector<std::string>& files) {
+    const auto may_be_node = [](const auto& object) { return object.node || !object.problems.empty(); };
+    if (std::ranges::any_of(objects, may_be_node)) return {};
+    return unexpected(bad_input(error_code::missing, "no nodes in " + vgpuformats::joined(files),
+                                "kubectl get nodes,pods -A -o json gives both"));
 }
 
 } // namespace vgpusim

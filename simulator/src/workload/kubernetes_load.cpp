@@ -318,6 +318,9 @@ expected<loaded_input> load_kubernetes(const run_config& config, input_reader& f
     const std::string& source = starts_with_pods ? config.start : config.nodes;
     const auto objects = load_objects({from.source().resolve(source)}, from);
     if (!objects) return unexpected(objects.error());
+    if (starts_with_pods) {
+        if (auto checked = check_nodes(*objects, {source}); !checked) return unexpected(std::move(checked).error());
+    }
     const auto state = starts_with_pods ? kube::make_snapshot(*objects, setting->dialects, from.stop())
                                         : make_empty_cluster(*objects, setting->dialects, source);
     if (!state) return unexpected(state.error());

@@ -120,7 +120,8 @@ TEST(nvidia_layouts, what_cannot_be_cut_is_refused_with_what_can) {
     EXPECT_THAT(cut(node, "all-1g.5gb"), HasSubstr("node n: got 'all-1g.5gb', expected a layout of A100-80GB: "
                                                    "all-disabled, all-1g.10gb, "));
     EXPECT_EQ(node.allocatable.at("nvidia.com/gpu"), "4") << "nothing has changed";
-    EXPECT_THAT(cut(node, ""), HasSubstr("node n: mig:LAYOUT with a layout of A100-80GB: all-disabled"));
+    EXPECT_THAT(cut(node, ""),
+                HasSubstr("node n: got 'mig', expected mig:LAYOUT with a layout of A100-80GB: all-disabled"));
     kubernetes::node t4 = node_with("Tesla-T4", 4);
     EXPECT_THAT(cut(t4, "all-1g.10gb"),
                 HasSubstr("got 'Tesla-T4', expected a GPU that the catalog has MIG profiles of"));

@@ -56,6 +56,35 @@ TEST(node_set, names_and_globs_add_up) {
     EXPECT_THAT(names_in("*1*0*-*2"), ElementsAre("a100-2"));
 }
 
+TEST(node_set, ranges_are_the_names_that_tables_fold) {
+    EXPECT_THAT(names_in("a100-[1-2]"), ElementsAre("a100-1", "a100-2"));
+    EXPECT_THAT(names_in("a100-[2-9],t4-[0-1]"), ElementsAre("a100-2", "t4-1"));
+    EXPECT_THAT(names_in("a[99-100]-*"), ElementsAre("a100-1", "a100-2"));
+    EXPECT_THAT(names_in("*-[2-3]"), ElementsAre("a100-2"));
+    EXPECT_THAT(names_in("a[1-200]-[2-2],pool=train"), ElementsAre("a100-2"));
+    EXPECT_EQ(refusal_of("a100-[3-9]"), "-l a100-[3-9]: no node; nodes are a100-1, a100-2, mig-1, t4-1");
+}
+
+TEST(node_set, zeros_before_the_numbers_of_a_range_count) {
+    std::vector<vgpualloc::node> nodes;
+    for (const char* const name : {"w1", "w08", "w8", "w009", "w010", "w10", "w011", "w100", "w1000", "x008"}) {
+        nodes.push_back(node_with(name, {}));
+    }
+    const auto in = [&](std::string_view set) {
+        const auto members = kube::nodes_in_set(nodes, set, "-l");
+        std::vector<std::string> names;
+        for (std::size_t n = 0; members && n < nodes.size(); ++n) {
+            if ((*members)[n]) names.push_back(nodes[n].name);
+        }
+        return names;
+    };
+    EXPECT_THAT(in("w[8-10]"), ElementsAre("w8", "w10"));
+    EXPECT_THAT(in("w[008-011]"), ElementsAre("w009", "w010", "w011"));
+    EXPECT_THAT(in("w[011-1000]"), ElementsAre("w011", "w100", "w1000")) << "as 999 and 1000 are folded";
+    EXPECT_THAT(in("w1[0-3]"), ElementsAre("w10")) << "as in a shell";
+    EXPECT_THAT(in("w[8-8]"), ElementsAre("w8"));
+}
+
 TEST(node_set, labels_select_as_in_kubernetes) {
     EXPECT_THAT(names_in("pool=train"), ElementsAre("a100-1", "a100-2"));
     EXPECT_THAT(names_in("pool==dev"), ElementsAre("t4-1"));
@@ -104,7 +133,8 @@ TEST(node_set, a_word_with_two_meanings_is_an_error_that_names_both) {
 }
 
 TEST(node_set, what_is_no_part_is_malformed) {
-    for (const char* const set : {"mig-1,,t4-1", "pool in (train", "pool among (a)", "=b", "!", "a b", ""}) {
+    for (const char* const set : {"a100-[2-1]", "a100-[1", "a100-[a-b]", "a100-[1-]", "a100-[]", "a100-1]",
+                                  "mig-1,,t4-1", "pool in (train", "pool among (a)", "=b", "!", "a b", ""}) {
         const auto nodes = cluster();
         const auto members = kube::nodes_in_set(nodes, set, "-l");
         ASSERT_FALSE(members.has_value()) << set;

@@ -22,7 +22,7 @@ std::vector<manifest> read(const std::string& text) {
 const std::string kueue = R"(apiVersion: kueue.x-k8s.io/v1beta1
 kind: ClusterQueue
 metadata: {name: c}
-spec: {resourceGroups: [{flavors: [{name: f, resources: [{name: nvidia.com/gpu, nominalQuota: 4}]}]}]}
+spec: {namespaceSelector: {}, resourceGroups: [{flavors: [{name: f, resources: [{name: nvidia.com/gpu, nominalQuota: 4}]}]}]}
 ---
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: LocalQueue

@@ -48,6 +48,27 @@ TEST(cluster_packing, sums_up_nodes_devices_and_pods) {
     EXPECT_EQ(pack_cluster(nodes, demand, {.host_memory = false})->program.groups[0].host, std::vector{64000.0});
 }
 
+/// As a pod of several GPUs is read where a device of the cluster is shared: a container for each unit.
+TEST(cluster_packing, equal_containers_that_take_whole_devices_are_one_block) {
+    cluster nodes;
+    add_node(nodes, many(4));
+    add_node(nodes, many(2));
+    const pod_request units{
+        .cpu = milli_cpu{1000}, .memory = bytes{100}, .containers = {want(1, 10000), want(1, 10000), want(1, 10000)}};
+    const pod_request at_once{.cpu = milli_cpu{1000}, .memory = bytes{100}, .containers = {want(3, 10000)}};
+    for (const pod_request& request : {units, at_once}) {
+        const std::vector<packing_demand> demand{{.request = &request, .count = 2}};
+        const auto packing =
+            pack_cluster(nodes, demand, {.objective = packing_objective::pods, .by_node = true}).value();
+        EXPECT_TRUE(packing.pods_are_whole);
+        EXPECT_EQ(packing.parts_of_type, std::vector{3.0});
+        EXPECT_EQ(packing.program.types[0].demand, 6.0);
+        ASSERT_EQ(packing.program.blocks.size(), 1U) << "the second node has too few devices";
+        EXPECT_EQ(packing.program.blocks[0].count, 3.0);
+        EXPECT_DOUBLE_EQ(*packing.program.blocks[0].value, 1.0);
+    }
+}
+
 TEST(cluster_packing, requests_that_differ_in_what_is_left_out_are_one_type) {
     cluster nodes;
     add_node(nodes, {gpu("A"), gpu("B")});

@@ -178,12 +178,60 @@ TEST(find_room, limits_are_told_apart) {
     const pod_request blocked = test::pod({want(1, 10000)});
     EXPECT_EQ(on.room_for(blocked, {.moves_max = 0}).error().reason, no_room_reason::none_within_moves);
     EXPECT_EQ(on.room_for(blocked, {.downtime_max = ticks{1}}).error().reason, no_room_reason::over_downtime);
-    const auto stopped = on.room_for(test::pod({want(2, 10000)}), {.steps_max = 10});
+    const auto stopped = on.room_for(blocked, {.steps_max = 2});
     EXPECT_EQ(stopped.error().reason, no_room_reason::step_limit);
     const auto beyond = on.room_for(test::pod({want(3, 10000)}), {.moves_max = 9});
     EXPECT_EQ(beyond.error().reason, no_room_reason::not_found);
     EXPECT_EQ(beyond.error().moves_ruled_out, exact_moves_max);
     EXPECT_EQ(to_string(no_room_reason::over_downtime), "over_downtime");
+}
+
+/// Where a device of the cluster is shared, a pod of so many GPUs is read as so many containers of one unit.
+pod_request of_units(std::size_t count, std::int64_t memory) { return test::pod(std::vector(count, want(1, memory))); }
+
+TEST(find_room, equal_containers_are_tried_in_one_order) {
+    moving_cluster on{zones({test::many(8), test::many(8), test::many(8)})};
+    on.run(test::pod({want(6, 10000)}), 0, {0, 1, 2, 3, 4, 5});
+    const pod_id small = on.run(test::pod({want(3, 10000)}), 1, {0, 1, 2});
+    on.run(test::pod({want(5, 10000)}), 2, {0, 1, 2, 3, 4});
+    const pod_request blocked = of_units(8, 10000);
+    const auto room = on.room_for(blocked);
+    ASSERT_TRUE(room.has_value()) << room.error().steps;
+    ASSERT_EQ(room->planned.moves.size(), 1U);
+    EXPECT_EQ(room->planned.moves[0].pod, small);
+    EXPECT_TRUE(room->fewest_moves);
+    EXPECT_LT(room->steps, 5000);
+    on.expect_carried_out(room->planned, blocked);
+}
+
+/// Half of each device is used by pods of its own, and one more quarter is wanted than is free.
+TEST(find_room, one_move_is_found_among_many_units_that_are_alike) {
+    moving_cluster on{zones({test::many(8), test::many(1)})};
+    for (std::size_t device = 0; device < 8; ++device) {
+        for (int i = 0; i < 2; ++i) on.run(test::pod({want(1, 2500)}, 0), 0, {device});
+    }
+    on.run(in_zones(test::pod({want(1, 7500)}, 0), {"1"}), 1, {0});
+    const pod_request blocked = in_zones(of_units(17, 2500), {"0"});
+    const auto room = on.room_for(blocked);
+    ASSERT_TRUE(room.has_value()) << room.error().steps;
+    EXPECT_EQ(room->planned.moves.size(), 1U);
+    EXPECT_LT(room->steps, 100'000);
+    on.expect_carried_out(room->planned, blocked);
+    const auto none = on.room_for(in_zones(of_units(18, 2500), {"0"}), {.moves_max = 1});
+    ASSERT_FALSE(none.has_value());
+    EXPECT_EQ(none.error().reason, no_room_reason::none_within_moves);
+}
+
+TEST(find_room, nodes_that_the_pod_cannot_use_cost_no_steps) {
+    const auto steps_with = [](std::size_t others) {
+        std::vector<std::vector<device_spec>> devices{test::many(1), test::many(1)};
+        for (std::size_t i = 0; i < others; ++i) devices.push_back(test::many(8));
+        moving_cluster on{zones(devices)};
+        on.run(in_zones(test::pod({want(1, 5000)}), {"0", "1"}), 0, {0});
+        on.run(in_zones(test::pod({want(1, 5000)}), {"0", "1"}), 1, {0});
+        return on.room_for(in_zones(of_units(2, 5000), {"0", "1"}))->steps;
+    };
+    EXPECT_EQ(steps_with(0), steps_with(20));
 }
 
 TEST(find_room, many_pods_leave_at_once_for_places_that_are_free) {

@@ -171,7 +171,8 @@ TEST(workload_model, an_error_names_line_and_path) {
                 HasSubstr("a chip of the catalog"));
     EXPECT_THAT(of_kind(R"("devices": 1025, "kind": "A100-40GB", "mode": "mig")"), HasSubstr("devices: got '1025'"));
     EXPECT_THAT(of_kind(R"("devices": 3, "kind": "Ascend910C", "mode": "ascend_vir")"), HasSubstr("an even number"));
-    EXPECT_THAT(of_kind(R"("mode": "mig")"), HasSubstr("nodes.kinds[0].mode: devices beside it"));
+    EXPECT_THAT(of_kind(R"("mode": "mig")"),
+                HasSubstr("nodes.kinds[0].mode: got 'mig', expected a number of \"devices\" beside it"));
     const auto of_class = [](const std::string& entry) {
         return refusal_of_model(model_of(mig_node, "{\"weight\": 1, " + entry + "}"));
     };

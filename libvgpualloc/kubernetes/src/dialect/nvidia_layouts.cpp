@@ -167,7 +167,8 @@ expected<void> cut_node(kubernetes::node& node, std::string_view name, const opt
         for (const layout& entry : layouts) names += (names.empty() ? "" : ", ") + entry.name;
         const bool is_named = !name.empty();
         return unexpected(
-            at_node(bad_value(is_named ? error_code::unknown_name : error_code::missing, "", std::string{name},
+            at_node(bad_value(is_named ? error_code::unknown_name : error_code::missing, "",
+                              is_named ? std::string{name} : "mig",
                               (is_named ? "a layout of " : "mig:LAYOUT with a layout of ") + model.name + ": " + names),
                     node));
     }

@@ -16,6 +16,7 @@
 #include "vgpualloc/dialect/cce.hpp"
 #include "vgpualloc/dialect/gpushare.hpp"
 #include "vgpualloc/dialect/hami.hpp"
+#include "vgpualloc/dialect/quantity.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 #include "vgpualloc/model/limits.hpp"
 
@@ -101,6 +102,7 @@ public:
             if (!counts_devices(resource) || (resource == gpu_resource && !has_gpus)) continue;
             const auto units = units_of(resource);
             if (!units) continue;
+            check_number_labels(resource);
             if (resource.starts_with(mig_prefix)) {
                 instances.emplace(resource, *units);
             } else if (!profile_of(label_of(*node_, resource, "product")).empty()) {
@@ -109,7 +111,10 @@ public:
                 read_gpus(resource, *units);
             }
         }
-        if (!instances.empty()) read_mixed(instances);
+        if (!instances.empty()) {
+            if (!node_->allocatable.contains(gpu_resource)) check_number_labels(gpu_resource);
+            read_mixed(instances);
+        }
         return std::move(reading_);
     }
 
@@ -127,12 +132,41 @@ private:
                                        const char* field) {
         const std::string& written = value_of(amounts, resource);
         const auto units = written.empty() ? std::optional<std::int64_t>{0} : text::quantity(written);
-        if (units && *units <= devices_per_node_max) return units;
+        if (units && *units <= devices_per_node_max) {
+            const bool is_whole = written.empty() || kubernetes::parse_quantity(written, kubernetes::quantity_unit::one,
+                                                                                kubernetes::rounding::refuse);
+            if (!is_whole) {
+                warn(field + resource, written,
+                     "a whole number; counted as " + std::to_string(*units) + ", rounded up as Kubernetes does");
+            }
+            return units;
+        }
         reading_.problems.push_back(bad_value(units ? error_code::out_of_range : error_code::malformed,
                                               field + resource, written,
                                               "a whole number up to " + std::to_string(devices_per_node_max))
                                         .at("node " + node_->name));
         return std::nullopt;
+    }
+
+    /// Warns of labels that are to be numbers and are none: what they say of the devices is not known then.
+    void check_number_labels(const std::string& resource) {
+        constexpr std::array<std::pair<const char*, std::int64_t>, 2> labels{
+            {{"count", devices_per_node_max}, {"memory", device_memory_max.count()}}};
+        for (const auto& [word, most] : labels) {
+            const std::string& written = label_of(*node_, resource, word);
+            if (written.empty() || text::whole_number(written, most)) continue;
+            warn(stem_of(resource) + "." + word, written,
+                 "a whole number up to " + std::to_string(most) + "; not read");
+        }
+    }
+
+    /// Warns where feature discovery has counted other GPUs than the units are. It counts those that are cut as well.
+    void check_count(const std::string& resource, std::int64_t units) {
+        if (resource.starts_with(mig_prefix) || value_of(node_->labels, strategy_label) == "mixed") return;
+        const auto labelled = number_of(*node_, resource, "count", devices_per_node_max);
+        if (!labelled || units == 0 || *labelled == units) return;
+        warn(stem_of(resource) + ".count", std::to_string(*labelled),
+             std::to_string(units) + ", as many as the node has units; counted so");
     }
 
     /// One replica where nothing says more, or the units are not those of whole devices, which is a warning. Where a
@@ -145,7 +179,10 @@ private:
         check_sharing_labels(resource, strategy, labelled);
         std::int64_t replicas = labelled.value_or(0);
         if (replicas == 0 && is_said_to_share && devices.value_or(0) > 0) replicas = units.all / *devices;
-        if (replicas <= 1 && !is_said_to_share) return {};
+        if (replicas <= 1 && !is_said_to_share) {
+            if (profile_of(label_of(*node_, resource, "product")).empty()) check_count(resource, units.all);
+            return {};
+        }
         const bool fits = replicas > 0 && units.all % replicas == 0;
         if (!fits || strategy == "none") {
             if (units.healthy > 0) warn_of_sharing(resource, strategy, labelled);

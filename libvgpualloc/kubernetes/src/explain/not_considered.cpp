@@ -161,6 +161,7 @@ private:
             const auto is_in = [&](const snapshot_pod* pod) { return pod->ns == object.ns; };
             if (of_existing_ && (object.kind == "PodGroup" || is_admission(object.kind))) continue;
             if (!object.ns.empty() && std::ranges::none_of(pods_, is_in)) continue;
+            if (object.kind == "Cohort") continue; // what it shares is counted with the ClusterQueues
             names[what_of(object.kind)].push_back(object.name);
         }
         for (const auto& [kind, of_kind] : names) add_names(kind.c_str(), of_kind);

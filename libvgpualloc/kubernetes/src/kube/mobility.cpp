@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <string>
 
 namespace vgpualloc::kube {
 
@@ -32,6 +34,26 @@ bool may_move(const bound_pod& bound, const manifest& object, const mobility& ru
         const auto label = bound.pod.object.labels.find(wanted.first);
         return label != bound.pod.object.labels.end() && label->second == wanted.second;
     });
+}
+
+std::vector<pod_id> kept_without_controller(const snapshot& state, std::span<const manifest> objects,
+                                            const mobility& rules) {
+    std::vector<pod_id> result;
+    if (rules.without_controller) return result;
+    std::map<std::string, const manifest*> bare_pods; // by name
+    for (const manifest& object : objects) {
+        if (object.kind == "Pod" && object.controller.empty()) bare_pods.emplace(full_name_of(object), &object);
+    }
+    mobility all = rules;
+    all.without_controller = true;
+    for (std::size_t i = 0; i < state.bound.size(); ++i) {
+        const bound_pod& bound = state.bound[i];
+        const host_facts& host = state.nodes().nodes[bound.node.at()].host;
+        if (!host.ready || host.unschedulable) continue;
+        const auto object = bare_pods.find(bound.pod.full_name());
+        if (object != bare_pods.end() && may_move(bound, *object->second, all)) result.emplace_back(i);
+    }
+    return result;
 }
 
 void keep_modes(snapshot& state) {

@@ -2,9 +2,12 @@
 #include "vgpualloc/kube/node_set.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "dialect/text.hpp"
@@ -14,7 +17,8 @@ namespace vgpualloc::kube {
 
 namespace {
 
-constexpr const char* set_grammar = "names and globs of nodes (a100-1, a100-*), label=value, label!=value, "
+constexpr const char* set_grammar = "names, globs and ranges of nodes (a100-1, a100-*, a100-[1-3]), label=value, "
+                                    "label!=value, "
                                     "label in (a,b), label notin (a,b), label or !label, with commas between them";
 
 std::string_view without_spaces(std::string_view text) {
@@ -62,6 +66,58 @@ bool matches_glob(std::string_view name, std::string_view pattern) {
     }
     while (p < pattern.size() && pattern[p] == '*') ++p;
     return p == pattern.size();
+}
+
+/// A pattern such as "a100-[1-3]-*": numbers in brackets.
+struct name_range {
+    std::string_view before;
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+    std::size_t digits_min = 1; ///< of "[001-140]" three: smaller numbers have zeros in front
+    std::string_view after;
+};
+
+/// None: the pattern has no range, or one that says nothing ("[3-1]", "[a-b]").
+std::optional<name_range> read_range(std::string_view pattern) {
+    const std::size_t open = pattern.find('[');
+    if (open == std::string_view::npos) return std::nullopt;
+    const std::size_t dash = pattern.find('-', open);
+    const std::size_t close = pattern.find(']', open);
+    if (dash == std::string_view::npos || close == std::string_view::npos || close < dash) return std::nullopt;
+    const std::string_view first = pattern.substr(open + 1, dash - open - 1);
+    const std::string_view last = pattern.substr(dash + 1, close - dash - 1);
+    name_range result{.before = pattern.substr(0, open), .after = pattern.substr(close + 1)};
+    const auto read = [](std::string_view digits, std::int64_t& to) {
+        const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
+        return problem == std::errc{} && end == digits.data() + digits.size() && digits.front() != '-';
+    };
+    if (!read(first, result.first) || !read(last, result.last) || result.last < result.first) return std::nullopt;
+    if (first.front() == '0') result.digits_min = first.size();
+    return result;
+}
+
+/// Names of Kubernetes have no brackets, so that these are a range of numbers.
+bool matches_name(std::string_view name, std::string_view pattern) {
+    const auto range = read_range(pattern);
+    if (!range) return matches_glob(name, pattern);
+    const auto is_digit = [](std::string_view text, std::size_t i) {
+        return i < text.size() && text[i] >= '0' && text[i] <= '9';
+    };
+    const bool starts_anywhere = is_digit(range->before, range->before.size() - 1); // "w1[0-3]"
+    // Any number in the name may be the one, as the text before it may be a glob.
+    for (std::size_t begin = 0; begin < name.size(); ++begin) {
+        if (!is_digit(name, begin) || (is_digit(name, begin - 1) && !starts_anywhere)) continue;
+        std::size_t end = begin;
+        while (is_digit(name, end)) ++end;
+        const std::string_view digits = name.substr(begin, end - begin);
+        std::int64_t number = 0;
+        const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+        if (read.ec != std::errc{} || number < range->first || number > range->last) continue;
+        if (digits.size() != std::max(range->digits_min, std::to_string(number).size())) continue;
+        if (!matches_glob(name.substr(0, begin), range->before)) continue;
+        if (matches_name(name.substr(end), range->after)) return true;
+    }
+    return false;
 }
 
 std::string_view last_part(std::string_view key) { return key.substr(key.rfind('/') + 1); }
@@ -164,6 +220,9 @@ private:
         if (!about_label) about_label = read_sign_part(part);
         if (about_label) return add_label(*std::move(about_label));
         if (part.empty() || part.find_first_of("() ") != std::string_view::npos) return unexpected(malformed(part));
+        if (part.find_first_of("[]") != std::string_view::npos) {
+            return read_range(part) ? add_names(part) : expected<void>{unexpected(malformed(part))};
+        }
         if (is_glob(part)) return add_names(part);
         return add_word(part);
     }
@@ -178,7 +237,7 @@ private:
         has_names_ = true;
         bool has_some = false;
         for (std::size_t n = 0; n < nodes_.size(); ++n) {
-            if (!matches_glob(nodes_[n].name, pattern)) continue;
+            if (!matches_name(nodes_[n].name, pattern)) continue;
             named_[n] = true;
             has_some = true;
         }
@@ -206,7 +265,7 @@ private:
 
     /// Nodes without the label are in the set of a part that excludes; then it need not be there at all.
     expected<void> add_label(label_part part) {
-        if (part.word.empty() || part.word.find_first_of("()!*? ") != std::string::npos) {
+        if (part.word.empty() || part.word.find_first_of("()[]!*? ") != std::string::npos) {
             return unexpected(malformed(part.word));
         }
         auto key = label_key_of(nodes_, part.word);

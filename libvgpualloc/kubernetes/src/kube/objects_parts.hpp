@@ -167,6 +167,9 @@ void read_peer_terms(const object_cursor& spec, manifest& target);
 void read_host_rules(const object_cursor& spec, manifest& target);
 /// The tolerations that the DaemonSet controller adds to its pods.
 void tolerate_as_daemons_do(const object_cursor& spec, manifest& target);
+/// The list, without what of it could not be read: problems.
+[[nodiscard]] std::vector<taint> taints_from(const object_cursor& list);
+[[nodiscard]] std::vector<toleration> tolerations_from(const object_cursor& list);
 /// Taints, cordon and the condition Ready of a Node; what of them cannot be read keeps all pods away.
 void read_host_facts(const object_cursor& node, manifest& target);
 

@@ -61,9 +61,8 @@ std::vector<flavor_amounts> flavors_of(const object_cursor& list, std::string_vi
     return flavors;
 }
 
-/// Quotas of a ClusterQueue. What is reserved counts, as Kueue counts it, and where that is not said, what is used.
-void read_cluster_queue(const object_cursor& object, queue_facts& facts) {
-    const auto spec = object.at("spec");
+/// Quotas of a ClusterQueue or a Cohort.
+void read_quotas(const object_cursor& spec, queue_facts& facts) {
     for (const object_cursor& group : spec.at("resourceGroups").items()) {
         const auto flavors = group.at("flavors");
         const auto add_to = [&](std::vector<flavor_amounts>& list, std::string_view amount) {
@@ -73,13 +72,33 @@ void read_cluster_queue(const object_cursor& object, queue_facts& facts) {
         add_to(facts.borrowing_limits, "borrowingLimit");
         add_to(facts.lending_limits, "lendingLimit");
     }
+}
+
+void read_stop_policy(const object_cursor& spec, queue_facts& facts) {
+    facts.stopped = spec.at("stopPolicy").text();
+    if (facts.stopped == "None") facts.stopped.clear();
+}
+
+/// What is reserved counts, as Kueue counts it, and where that is not said, what is used.
+void read_cluster_queue(const object_cursor& object, queue_facts& facts) {
+    const auto spec = object.at("spec");
+    read_quotas(spec, facts);
     const auto status = object.at("status");
     const auto reserved = status.at("flavorsReservation");
     facts.reserved = flavors_of(reserved.present() ? reserved : status.at("flavorsUsage"), "total");
     facts.cohort = spec.at("cohortName").text(); // v1beta2
     if (facts.cohort.empty()) facts.cohort = spec.at("cohort").text();
-    facts.stopped = spec.at("stopPolicy").text();
-    if (facts.stopped == "None") facts.stopped.clear();
+    facts.namespaces = selector_from(spec.at("namespaceSelector"));
+    facts.is_strict = spec.at("queueingStrategy").text() == "StrictFIFO";
+    facts.avoids_borrowing = spec.at("flavorFungibility").at("whenCanBorrow").text() == "TryNextFlavor";
+    read_stop_policy(spec, facts);
+}
+
+void read_flavor(const object_cursor& spec, queue_facts& facts) {
+    for (auto& [label, value] : spec.at("nodeLabels").texts()) facts.of_nodes.labels.emplace_back(label, value);
+    facts.for_pods.node_selector = facts.of_nodes.labels;
+    facts.of_nodes.taints = taints_from(spec.at("nodeTaints"));
+    facts.for_pods.tolerations = tolerations_from(spec.at("tolerations"));
 }
 
 } // namespace
@@ -109,15 +128,20 @@ void read_queue_facts(const object_cursor& object, manifest& target) {
             facts.is_of_pods = facts.is_of_pods || owner.at("kind").text() == "Pod";
         }
         facts.queue = spec.at("queueName").text();
+        target.priority = spec.at("priority").integer(-priority_max, priority_max, 0);
         if (!spec.at("active").truth(true)) facts.stopped = "inactive";
         read_admission(status, facts);
         if (!facts.is_let_in && !facts.has_ended) read_pod_sets(spec, target, facts);
     } else if (target.kind == "LocalQueue" && is_of(target, "kueue.x-k8s.io")) {
         facts.queue = spec.at("clusterQueue").text();
-        facts.stopped = spec.at("stopPolicy").text();
-        if (facts.stopped == "None") facts.stopped.clear();
+        read_stop_policy(spec, facts);
     } else if (target.kind == "ClusterQueue" && is_of(target, "kueue.x-k8s.io")) {
         read_cluster_queue(object, facts);
+    } else if (target.kind == "Cohort" && is_of(target, "kueue.x-k8s.io")) {
+        read_quotas(spec, facts);
+        facts.cohort = spec.at("parentName").text();
+    } else if (target.kind == "ResourceFlavor" && is_of(target, "kueue.x-k8s.io")) {
+        read_flavor(spec, facts);
     } else {
         return;
     }
@@ -125,7 +149,8 @@ void read_queue_facts(const object_cursor& object, manifest& target) {
 }
 
 bool is_queue_kind(std::string_view kind) {
-    constexpr std::array<std::string_view, 5> kinds{"ClusterQueue", "LocalQueue", "PodGroup", "Queue", "Workload"};
+    constexpr std::array<std::string_view, 7> kinds{"ClusterQueue", "Cohort",         "LocalQueue", "PodGroup",
+                                                    "Queue",        "ResourceFlavor", "Workload"};
     return std::ranges::find(kinds, kind) != kinds.end();
 }
 

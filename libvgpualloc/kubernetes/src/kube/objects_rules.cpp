@@ -207,13 +207,27 @@ void name_what_is_ignored(const object_cursor& spec, manifest& target) {
 
 } // namespace
 
+std::vector<taint> taints_from(const object_cursor& list) {
+    std::vector<taint> result;
+    for (const object_cursor& entry : list.items()) {
+        if (auto repelling = taint_from(entry)) result.push_back(*std::move(repelling));
+    }
+    return result;
+}
+
+std::vector<toleration> tolerations_from(const object_cursor& list) {
+    std::vector<toleration> result;
+    for (const object_cursor& entry : list.items()) {
+        if (auto tolerated = toleration_from(entry)) result.push_back(*std::move(tolerated));
+    }
+    return result;
+}
+
 void read_host_rules(const object_cursor& spec, manifest& target) {
     for (auto& [label, value] : spec.at("nodeSelector").texts()) target.rules.node_selector.emplace_back(label, value);
     const auto of_nodes = spec.at("affinity").at("nodeAffinity");
     read_affinity(of_nodes.at("requiredDuringSchedulingIgnoredDuringExecution"), target.rules);
-    for (const object_cursor& entry : spec.at("tolerations").items()) {
-        if (auto tolerated = toleration_from(entry)) target.rules.tolerations.push_back(*std::move(tolerated));
-    }
+    target.rules.tolerations = tolerations_from(spec.at("tolerations"));
     name_what_is_ignored(spec, target);
     read_peer_terms(spec, target);
 }

@@ -101,6 +101,8 @@ queue_admission queue_book::admit(const manifest& object, std::int64_t pods) {
     }
     const decision& answer = known->second;
     const auto admitted = answer.pods.find(object.name);
+    const auto rules = answer.rules.find(object.name);
+    if (rules != answer.rules.end()) return {.pods = pods, .rules = rules->second};
     if (admitted == answer.pods.end() || admitted->second >= pods) return {.pods = pods};
     return {.pods = admitted->second, .queue = answer.queue, .because = answer.because};
 }
@@ -111,10 +113,21 @@ queue_book::decision queue_book::ask_kueue(const manifest& object, const std::st
         not_looked_at_.insert("LocalQueue " + local_queue + ", which is not among the objects");
         return {};
     }
-    std::vector<resource_amounts> pod_sets;
-    for (const auto& [part, pods] : parts) add_pods(*part, pods, pod_sets.emplace_back());
-    decision result{.because = kueue_.take(namespace_of(object), local_queue, pod_sets)};
-    if (result.because.empty()) return {};
+    queued_workload asking{.ns = namespace_of(object),
+                           .local_queue = local_queue,
+                           .priority = object.priority,
+                           .name = workload_name(object)};
+    for (const auto& [part, pods] : parts) {
+        queued_pods& of_part = asking.pod_sets.emplace_back(queued_pods{.rules = part->rules});
+        add_pods(*part, pods, of_part.requests);
+    }
+    for (std::string& rule : kueue_.not_told(asking.ns, local_queue)) not_looked_at_.insert(std::move(rule));
+    queue_answer answer = kueue_.take(asking);
+    decision result{.because = std::move(answer.because)};
+    if (result.because.empty()) {
+        for (std::size_t i = 0; i < parts.size(); ++i) result.rules[parts[i].first->name] = std::move(answer.rules[i]);
+        return result;
+    }
     result.queue = "queue " + local_queue;
     for (const auto& [part, pods] : parts) result.pods[part->name] = 0;
     return result;

@@ -173,6 +173,18 @@ std::vector<std::string> devices_first(const resource_amounts& amounts) {
     return resources;
 }
 
+void add_flavor_rules(const host_rules& of_flavor, host_rules& to) {
+    for (const auto& entry : of_flavor.node_selector) {
+        const auto place =
+            std::ranges::lower_bound(to.node_selector, entry.first, {}, &std::pair<std::string, std::string>::first);
+        if (place == to.node_selector.end() || place->first != entry.first) to.node_selector.insert(place, entry);
+    }
+    for (const toleration& tolerated : of_flavor.tolerations) {
+        const bool is_known = std::ranges::find(to.tolerations, tolerated) != to.tolerations.end();
+        if (!is_known) to.tolerations.push_back(tolerated);
+    }
+}
+
 std::map<std::string, std::string> groups_held_back(std::span<const manifest> objects) {
     const bool has_some = std::ranges::any_of(
         objects, [](const manifest& object) { return is_volcano_group(object) && object.phase == "Pending"; });

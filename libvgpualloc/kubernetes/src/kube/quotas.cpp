@@ -129,7 +129,7 @@ quota_book::quota_book(std::span<const manifest> objects, std::span<const manife
 
 quota_admission quota_book::admit(const manifest& object, std::int64_t pods) {
     const queue_admission let_in = queues_.admit(object, pods);
-    quota_admission result{.pods = let_in.pods};
+    quota_admission result{.pods = let_in.pods, .rules = let_in.rules};
     if (!let_in.queue.empty()) result.short_of = quota_shortage{.queue = let_in.queue, .because = let_in.because};
     const auto of_namespace = quotas_.find(namespace_of(object));
     if (of_namespace == quotas_.end() || result.pods == 0) return result;
@@ -149,9 +149,9 @@ void quota_book::limit_by(known_quota& quota, const manifest& object, quota_admi
         if (!has_to_be_said(limited)) continue;
         const auto silent = silent_container(object, limited);
         if (!silent) continue;
-        admission = {.pods = 0,
-                     .short_of = quota_shortage{
-                         .quota = quota.object->name, .resource = limited, .hard = hard, .container = *silent}};
+        admission.pods = 0;
+        admission.short_of =
+            quota_shortage{.quota = quota.object->name, .resource = limited, .hard = hard, .container = *silent};
         return;
     }
     for (const auto& [limited, hard] : quota.object->quota_hard) {
@@ -170,12 +170,12 @@ void quota_book::limit_by(known_quota& quota, const manifest& object, quota_admi
         const std::int64_t used = used_of(quota, limited);
         const std::int64_t fitting = std::max<std::int64_t>(*most - used, 0) / *needed;
         if (fitting >= admission.pods) continue;
-        admission = {.pods = fitting,
-                     .short_of = quota_shortage{.quota = quota.object->name,
-                                                .resource = limited,
-                                                .used = used_words(limited, used + fitting * *needed),
-                                                .hard = hard,
-                                                .needed = used_words(limited, *needed)}};
+        admission.pods = fitting;
+        admission.short_of = quota_shortage{.quota = quota.object->name,
+                                            .resource = limited,
+                                            .used = used_words(limited, used + fitting * *needed),
+                                            .hard = hard,
+                                            .needed = used_words(limited, *needed)};
     }
 }
 

@@ -56,11 +56,25 @@ error why_no_node(std::span<const manifest> objects, const cluster_objects& sort
         if (could_have_one && !object.problems.empty()) return object.problems.front();
     }
     if (objects.empty()) {
-        return bad_value(error_code::missing, "", "", "at least one object of kind Node").at("the cluster");
+        return bad_input(error_code::missing, "", "no object", "at least one object of kind Node").at("the cluster");
     }
-    return bad_value(error_code::missing, "kind", objects.front().kind,
-                     "at least one object of kind Node in the cluster")
-        .at(objects.front().place);
+    const std::string& kind = objects.front().kind;
+    const std::string expected_text = "at least one object of kind Node in the cluster";
+    auto failure = kind.empty() ? bad_input(error_code::missing, "kind", "missing", expected_text)
+                                : bad_value(error_code::missing, "kind", kind, expected_text);
+    return std::move(failure).at(objects.front().place);
+}
+
+/// What has no kind counts nowhere. One warning tells of all such objects.
+void warn_of_kindless(std::span<const manifest> objects, std::vector<error>& warnings) {
+    const auto is_kindless = [](const manifest& object) { return object.kind.empty(); };
+    const auto first = std::ranges::find_if(objects, is_kindless);
+    if (first == objects.end()) return;
+    const std::ptrdiff_t others = std::ranges::count_if(objects, is_kindless) - 1;
+    warnings.push_back(bad_input(error_code::missing, "kind", "missing",
+                                 "the object's kind; an object without one is not counted" +
+                                     (others > 0 ? " (" + std::to_string(others) + " more)" : std::string{}))
+                           .at(first->place));
 }
 
 /// Books the pods and keeps those that wait.
@@ -201,6 +215,7 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
     auto nodes = read_nodes(sorted, state.dialects, owned, state.warnings, stop);
     if (stop.raised()) return unexpected(stop_signal::stopped());
     if (nodes.objects.empty()) return unexpected(why_no_node(objects, sorted, state.warnings));
+    warn_of_kindless(objects, state.warnings);
     state.book = std::make_unique<ledger>(std::move(owned));
     state.sets.add_namespaces(objects);
     for (const manifest* pod : sorted.pods) state.sets.add_rules_of(*pod);

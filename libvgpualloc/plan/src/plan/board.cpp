@@ -2,6 +2,7 @@
 #include "board.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -11,6 +12,10 @@
 namespace vgpualloc::plan {
 
 namespace {
+
+// Of no pod's number, for board::only_resident_.
+constexpr std::uint32_t no_pod = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t many_pods = no_pod - 1;
 
 bool has_any(const std::vector<std::string>& list, const std::vector<std::string>& of_these) {
     return std::ranges::any_of(
@@ -59,6 +64,7 @@ board::board(const ledger& book, const pod_request* blocked, std::span<const mov
     : book_{&book} {
     add_devices();
     add_pods(movable, costs);
+    note_only_residents();
     if (blocked == nullptr) return;
     pods_.push_back({.id = {}, .request = request_number(blocked), .movable = false});
     bookings_.push_back(nullptr);
@@ -141,12 +147,23 @@ void board::add_pods(std::span<const movable_pod> movable, const move_costs& cos
     }
 }
 
+void board::note_only_residents() {
+    for (const auto& residents : residents_) {
+        const bool is_one = std::ranges::all_of(residents, [&](std::uint32_t pod) { return pod == residents[0]; });
+        only_resident_.push_back(residents.empty() ? no_pod : is_one ? residents[0] : many_pods);
+    }
+}
+
 std::uint32_t board::request_number(const pod_request* request) {
     const auto at = std::ranges::lower_bound(
         request_order_, *request, {}, [this](std::uint32_t i) -> const pod_request& { return *requests_[i].asked; });
     if (at != request_order_.end() && *requests_[*at].asked == *request) return *at;
     const auto number = static_cast<std::uint32_t>(requests_.size());
     request_order_.insert(at, number);
+    const bool names_uuids = std::ranges::any_of(request->containers, [](const device_request& container) {
+        return !container.uuids_allowed.empty() || !container.uuids_denied.empty();
+    });
+    if (names_uuids || !request->tags.empty() || !request->avoids.empty()) tells_devices_apart_ = true;
     requests_.push_back({.asked = request,
                          .simple = is_simple(*request),
                          .node_allows = std::vector<std::int8_t>(node_count(), -1),
@@ -240,14 +257,38 @@ bool board::allows(std::uint32_t pod, node_index where) {
 }
 
 bool board::host_holds(std::uint32_t pod, node_index where) const noexcept {
-    const node& capacity = book_->nodes().nodes[where.at()];
-    const host_use& used = hosts_[where.at()];
+    return has_host_for(pod, book_->nodes().nodes[where.at()], hosts_[where.at()]);
+}
+
+bool board::has_host_for(std::uint32_t pod, const node& capacity, const host_use& used) const noexcept {
     const pod_request& request = *requests_[pods_[pod].request].asked;
     const milli_cpu cpu = bookings_[pod] != nullptr ? bookings_[pod]->cpu : request.cpu;
     const bytes memory = bookings_[pod] != nullptr ? bookings_[pod]->memory : request.memory;
     if (used.pods + 1 > capacity.pods_max) return false;
     if (cpu > milli_cpu{0} && cpu > capacity.cpu - used.cpu) return false;
     return memory <= bytes{0} || memory <= capacity.memory - used.memory;
+}
+
+bool board::host_may_hold(std::uint32_t pod, node_index where, bool some_leave) const noexcept {
+    if (!some_leave) return host_holds(pod, where);
+    const node& capacity = book_->nodes().nodes[where.at()];
+    host_use staying = hosts_[where.at()];
+    for (const std::uint32_t other : on_node_[where.at()]) {
+        if (!pods_[other].movable || bookings_[other] == nullptr) continue;
+        staying.cpu -= bookings_[other]->cpu;
+        staying.memory -= bookings_[other]->memory;
+        --staying.pods;
+    }
+    return has_host_for(pod, capacity, staying);
+}
+
+bool board::are_alike_but_for_states(std::size_t one, std::size_t other, bool residents_stay) const {
+    if (tells_devices_apart_ || class_of_[one] != class_of_[other] || shut_[one] != shut_[other]) return false;
+    if (residents_stay && !is_touched(one) && !is_touched(other)) return true;
+    if (only_resident_[one] != only_resident_[other] || only_resident_[one] == many_pods) return false;
+    // Of one resident each, the states say that its parts are the same too.
+    const auto& residents = residents_[one];
+    return residents.size() <= 1 && std::ranges::equal(residents, residents_[other]);
 }
 
 bool board::host_gains(std::uint32_t pod, std::uint32_t leaving, node_index where) const noexcept {

@@ -104,6 +104,16 @@ public:
     [[nodiscard]] bool tags_agree(std::uint32_t pod, std::size_t place) const;
     /// Of a simple request: whether devices of the class serve it.
     [[nodiscard]] bool class_fits(std::uint32_t pod, std::uint32_t device_class);
+    /// Whether the host would hold the pod if all pods of the node that may leave had left; where none leaves, whether
+    /// it does now.
+    [[nodiscard]] bool host_may_hold(std::uint32_t pod, node_index where, bool some_leave) const noexcept;
+    /// Whether it makes no difference which of two devices of a node a pod gets: they are of a kind, in a state and
+    /// were so at the beginning. Where residents may still leave, these have to be the same as well.
+    [[nodiscard]] bool are_alike(std::size_t one, std::size_t other, bool residents_stay) const {
+        return states_[one] == states_[other] && are_alike_but_for_states(one, other, residents_stay);
+    }
+    /// The same of devices whose states now the caller compares.
+    [[nodiscard]] bool are_alike_but_for_states(std::size_t one, std::size_t other, bool residents_stay) const;
     /// Whether all of a placement is free for the pod now.
     [[nodiscard]] bool fits(std::uint32_t pod, const placement& where);
 
@@ -118,6 +128,8 @@ public:
 private:
     void add_devices();
     void add_pods(std::span<const movable_pod> movable, const move_costs& costs);
+    void note_only_residents();
+    [[nodiscard]] bool has_host_for(std::uint32_t pod, const node& capacity, const host_use& used) const noexcept;
     [[nodiscard]] std::uint32_t request_number(const pod_request* request);
     void touch(std::size_t place);
     void untouch(std::size_t place);
@@ -135,6 +147,8 @@ private:
     std::vector<std::uint8_t> shut_;
     std::vector<std::uint32_t> class_of_; ///< at the beginning
     std::vector<small_vector<std::uint32_t, 4>> residents_;
+    std::vector<std::uint32_t> only_resident_; ///< at the beginning; no_pod where it was idle, many_pods for several
+    bool tells_devices_apart_ = false;         ///< a request names devices, or tags on them
     std::vector<std::vector<std::uint32_t>> on_node_;
     std::vector<host_use> hosts_;
     std::vector<std::uint32_t> touches_;

@@ -1,6 +1,7 @@
 #include "vgpualloc/plan/cluster_packing.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,7 +31,7 @@ struct type_form {
     std::vector<double> host; ///< of the whole pod
     device_request part;      ///< of one container; count 0 for pods without devices
     std::int64_t parts = 1;   ///< of the whole pod
-    bool alone = true;        ///< the pod has no other container that wants devices
+    bool alone = true;        ///< the pod has no other container that wants other devices
     double value = 0.0;       ///< of one part, where the objective is given
     host_rules rules{};       ///< where every node is a group
 
@@ -43,6 +44,8 @@ struct part_on_kind {
     double value = 0.0;
     bool whole = false; ///< nothing else goes onto the device
 };
+
+bool wants_devices(const device_request& container) { return container.count > 0; }
 
 class builder {
 public:
@@ -69,6 +72,18 @@ private:
         return host;
     }
 
+    /// Whether the pod wants the same of each of its devices, be they of one container or several.
+    [[nodiscard]] bool are_parts_alike(const packing_demand& pods) const {
+        const auto& containers = pods.request->containers;
+        const auto first = std::ranges::find_if(containers, wants_devices);
+        const bool are_equal = std::all_of(first, containers.end(), [&](const device_request& container) {
+            return !wants_devices(container) || container == *first;
+        });
+        const bool have_values = options_.objective == packing_objective::given;
+        return are_equal && (!have_values || std::ranges::adjacent_find(pods.value_of_part, std::not_equal_to{}) ==
+                                                 pods.value_of_part.end());
+    }
+
     std::vector<std::uint32_t> add_types(const packing_demand& pods) {
         const pod_request& request = *pods.request;
         type_form form{.host = host_of(request.cpu, request.memory), .part = {}, .parts = 0};
@@ -77,7 +92,7 @@ private:
             form.parts += container.count;
             containers += container.count > 0 ? 1 : 0;
         }
-        form.alone = containers == 1;
+        form.alone = are_parts_alike(pods);
         if (options_.by_node) form.rules = request.rules;
         if (containers == 0) {
             form.parts = 1;
@@ -91,6 +106,10 @@ private:
             form.part.uuids_denied.clear();
             if (options_.objective == packing_objective::given) form.value = pods.value_of_part[types.size()];
             types.push_back(add_type(form, container.count, pods));
+        }
+        // Units of one resource may be as many equal containers: the pod is that many entries of the one type.
+        for (const std::uint32_t type : types) {
+            if (form.alone) result_.parts_of_type[type] = static_cast<double>(form.parts);
         }
         return types;
     }
@@ -203,6 +222,13 @@ private:
         return devices >= types_[t].part.count;
     }
 
+    /// Whether a node of that group has enough devices for a pod that takes them whole.
+    [[nodiscard]] bool has_devices_for_block(const node_form& form, std::size_t t) const {
+        std::int64_t devices = 0;
+        for (const auto& [kind, count] : form.kinds) devices += on_kind_[kind][t] ? count : 0;
+        return devices >= types_[t].parts;
+    }
+
     /// Whether pods of the type are blocks there: of one container, on devices of one kind that each takes whole.
     [[nodiscard]] bool is_block(const node_form& form, std::size_t t) const {
         std::int64_t kinds = 0;
@@ -230,7 +256,7 @@ private:
             if (types_[t].part.count == 0) {
                 program.blocks.push_back({.type = t, .group = group, .value = 0.0});
             } else if (is_block(form, t)) {
-                blocks.push_back(t);
+                if (has_devices_for_block(form, t)) blocks.push_back(t);
             } else {
                 shared.push_back(t);
                 if (types_[t].parts > 1) result_.pods_are_whole = false;

@@ -124,10 +124,11 @@ private:
         const std::uint32_t pod = hand_[*next];
         hand_.erase(hand_.begin() + static_cast<std::ptrdiff_t>(*next));
         if (pod != on_.blocked()) {
-            for_each_free_place(on_, pod, [&](const placement& where) {
+            const auto put_on = [&](const placement& where) {
                 put_and_expand(pod, where);
                 return !ends();
-            });
+            };
+            for_each_free_place(on_, pod, put_on, later_after(0));
         }
         for (std::int64_t leaving = 1; leaving <= left && !ends(); ++leaving) expand_with(pod, leaving);
         hand_.insert(hand_.begin() + static_cast<std::ptrdiff_t>(*next), pod);
@@ -145,6 +146,11 @@ private:
         return hand_.size() - 1;
     }
 
+    /// Whether further pods may be taken up once so many more are.
+    [[nodiscard]] later_moves later_after(std::int64_t leaving) const {
+        return std::ssize(moved_) + leaving < level_ ? later_moves::some : later_moves::none;
+    }
+
     void put_and_expand(std::uint32_t pod, const placement& where) {
         const placement* const origin = on_.pod(pod).from;
         if (origin != nullptr && *origin == where) return;
@@ -158,7 +164,7 @@ private:
     void expand_with(std::uint32_t pod, std::int64_t leaving) {
         std::vector<room_option> options;
         for (std::size_t n = 0; n < on_.node_count() && !ends(); ++n) {
-            append_options(on_, pod, node_index{n}, static_cast<std::size_t>(leaving), options);
+            append_options(on_, pod, node_index{n}, static_cast<std::size_t>(leaving), options, later_after(leaving));
         }
         for (const std::size_t i : promising_first(options)) {
             if (ends()) return;
@@ -325,7 +331,7 @@ private:
         clear_cheapest_devices(*request.asked, where, up);
         make_host_hold(where, up);
         std::vector<room_option> fitting;
-        if (!up.empty()) append_options(on_, on_.blocked(), where, 0, fitting);
+        if (!up.empty()) append_options(on_, on_.blocked(), where, 0, fitting, later_moves::none);
         if (!fitting.empty()) add_option(fitting.front().where, up, options);
         put_back(up, 0);
     }

@@ -111,11 +111,12 @@ private:
     using flow_shares = std::vector<std::vector<std::int64_t>>;
 
     bool put_first_free(std::uint32_t pod) {
-        return !for_each_free_place(*on_, pod, [&](const placement& where) {
+        const auto put_on = [&](const placement& where) {
             if (!opens_idle_ && opens_one(where)) return true;
             put(pod, where);
             return false;
-        });
+        };
+        return !for_each_free_place(*on_, pod, put_on, later_moves::none);
     }
 
     [[nodiscard]] bool opens_one(const placement& where) const {

@@ -142,7 +142,7 @@ private:
     /// Units that stay in use anyhow come first.
     [[nodiscard]] std::vector<device_unit> sorted_units(unit_ranking ranking, bool with_idle) const {
         std::vector<ranked_unit> units = units_;
-        if (!with_idle) std::erase_if(units, &ranked_unit::is_idle);
+        if (!with_idle) std::erase_if(units, [](const ranked_unit& unit) { return unit.is_idle; });
         std::ranges::stable_sort(units, {}, [ranking](const ranked_unit& unit) {
             const auto devices = static_cast<std::int64_t>(unit.places.end - unit.places.first);
             const std::int64_t rank = ranking == unit_ranking::as_they_are ? 0

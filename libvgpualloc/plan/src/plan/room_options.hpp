@@ -18,16 +18,21 @@ struct room_option {
     small_vector<std::uint32_t, 3> leaving; ///< positions of pods in the board
 };
 
-/// Appends the ways to put the pod onto one node by taking up exactly `leaving_count` others of it; of devices and pods
-/// that are alike there the first. Options from which a pod could be left out may be among them. Ends early when the
-/// board is out of steps.
+/// Whether pods may still be taken up after a place is chosen. If none is, devices in a state are alike whoever is on
+/// them (board::are_alike).
+enum class later_moves : std::uint8_t { some, none };
+
+/// Appends the ways to put the pod onto one node by taking up exactly `leaving_count` others of it; of devices, and of
+/// containers, that are alike there the first. Options from which a pod could be left out may be among them. Ends early
+/// when the board is out of steps.
 void append_options(board& on, std::uint32_t pod, node_index where, std::size_t leaving_count,
-                    std::vector<room_option>& out);
+                    std::vector<room_option>& out, later_moves later = later_moves::some);
 
 /// Calls `use` with places that are free for the pod now, the fullest devices first, one of each class of devices
 /// before all others, until it says false or all have been shown. `use` may change the board if it changes it back.
-/// Returns false if `use` did.
-bool for_each_free_place(board& on, std::uint32_t pod, const std::function<bool(const placement&)>& use);
+/// Returns false if `use` did. Of a request that is not simple, places that are alike are shown once.
+bool for_each_free_place(board& on, std::uint32_t pod, const std::function<bool(const placement&)>& use,
+                         later_moves later = later_moves::some);
 
 /// Whether there is a free place for the pod.
 [[nodiscard]] bool has_free_place(board& on, std::uint32_t pod);

@@ -147,6 +147,7 @@ struct answer {
     std::int64_t held_back = 0; ///< pods that quotas keep from being made (queued_pods::held); not in `refused`
     std::optional<kind_answer> kind{};
     bool is_anew = false;                      ///< pods that may move are placed anew
+    std::int64_t kept_bare = 0;                ///< pods with devices that are not, as no controller makes them again
     std::vector<layout_change> layouts{};      ///< of nodes that are cut anew
     std::vector<std::string> not_considered{}; ///< of what is there (explain/not_considered.hpp)
     std::vector<error> warnings{};             ///< of the snapshot

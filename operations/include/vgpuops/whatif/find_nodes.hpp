@@ -25,12 +25,13 @@ struct nodes_found {
     std::optional<std::int64_t> nodes{};
     std::int64_t nodes_max = 0;     ///< what was looked up to
     std::vector<nodes_try> tries{}; ///< in order; pods of `never` and `most` do not count
-    /// Positions in pod_queue::pods: those that neither the cluster as it is nor an empty node of the kind has a place
-    /// for, and gangs with fewer pods than have to run.
+    /// Positions in pod_queue::pods: those that an empty node of the kind refuses, and that either do not fit on the
+    /// cluster as it is or find no place beside the others with `nodes_max` nodes more; and gangs with fewer pods than
+    /// have to run.
     std::vector<std::size_t> never{};
     std::vector<std::size_t> helped{};   ///< positions of the others that find no place on the nodes there are
     std::vector<std::size_t> one_less{}; ///< positions of those that find no place with one node less
-    std::vector<std::size_t> most{};     ///< positions of those that find no place with `nodes_max` either
+    std::vector<std::size_t> most{};     ///< positions of others that find no place with `nodes_max` either
     /// No order of the pods and no policy needs fewer: what the pods ask for that fit on none of the nodes there are,
     /// as these are now, is more than fewer nodes have or, where the solver said so, can hold.
     std::int64_t least = 0;

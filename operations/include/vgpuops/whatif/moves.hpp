@@ -39,6 +39,7 @@ struct moves_answer {
     vgpualloc::plan::move_costs costs{};
     std::int64_t movable = 0;                 ///< pods that may move
     std::vector<kube::kept_pod> kept{};       ///< that could, were it not for a PodDisruptionBudget
+    std::int64_t kept_bare = 0;               ///< pods that could, were it not that no controller makes them again
     std::vector<std::string> kept_by_rules{}; ///< that could, were it not for rules about other pods (peer_rules.hpp)
     bool found = false;
     std::vector<told_move> moves{};

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 
 namespace vgpusim {
 
@@ -54,15 +53,9 @@ private:
 }
 
 /// CPU time of the process so far, all of its threads together.
-[[nodiscard]] inline double cpu_seconds() noexcept {
-    return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
-}
+[[nodiscard]] double cpu_seconds() noexcept;
 
 /// CPU time of the calling thread so far: what one of several replays at once has used.
-[[nodiscard]] inline double thread_cpu_seconds() noexcept {
-    std::timespec used{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
-}
+[[nodiscard]] double thread_cpu_seconds() noexcept;
 
 } // namespace vgpusim

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -24,6 +25,21 @@ inline constexpr std::size_t jobs_max = 1024;
 [[nodiscard]] expected<void> for_each_parallel(std::size_t count, std::size_t jobs,
                                                const std::function<expected<void>(std::size_t)>& work,
                                                const std::function<void(std::size_t)>& tell = {});
+
+/// What one thread has at a time, for std::lock_guard. Where there are no threads it holds nothing.
+class turn {
+public:
+    turn();
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+    ~turn();
+    void lock();
+    void unlock() noexcept;
+
+private:
+    struct holder;
+    std::unique_ptr<holder> holder_;
+};
 
 /// A value that several threads share: the first that asks makes it, and it is dropped when the last has done with it.
 template <class Value>

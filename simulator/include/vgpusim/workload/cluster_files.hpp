@@ -36,5 +36,8 @@ struct dialect_files {
 /// The objects of all files, in their order.
 [[nodiscard]] expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<std::string>& files,
                                                                             input_reader& from);
+/// Error missing, which names the files, where none of their objects is a node and nothing else is wrong with them.
+[[nodiscard]] expected<void> check_nodes(const std::vector<vgpualloc::kube::manifest>& objects,
+                                         const std::vector<std::string>& files);
 
 } // namespace vgpusim

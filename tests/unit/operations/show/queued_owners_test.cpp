@@ -30,7 +30,7 @@ const std::string job = "{kind: Job, name: train, controller: true}";
 std::string queues(const std::string& flavors, const std::string& reserved = "", const std::string& more = "") {
     return "---\napiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata: {name: q, namespace: ns}\nspec: "
            "{clusterQueue: c}\n---\napiVersion: kueue.x-k8s.io/v1beta1\nkind: ClusterQueue\nmetadata: {name: c}\nspec: "
-           "{" +
+           "{namespaceSelector: {}, " +
            more + " resourceGroups: [{flavors: [" + flavors + "]}]}\nstatus: {flavorsReservation: [" + reserved +
            "]}\n";
 }

@@ -46,7 +46,7 @@ TEST(whatif_changes, an_uncordoned_node_loses_the_cordon_and_its_taint) {
     ASSERT_EQ(host.taints.size(), 1U);
     EXPECT_EQ(host.taints.front().key, "team");
     EXPECT_EQ(whatif::apply(state, {.uncordoned = {"b"}}, objects(text)).error().message(),
-              "--uncordon: got 'b', expected a node that is cordoned");
+              "--uncordon: got 'b', expected a node that is cordoned; none is");
 }
 
 TEST(whatif_changes, a_failed_node_is_gone_with_all_of_its_pods_of_which_daemons_go_nowhere_else) {
@@ -85,7 +85,8 @@ TEST(whatif_changes, what_there_is_not_is_refused_with_what_there_is) {
     EXPECT_NE(refusal_of({.modes = {{.node = "a", .mode = "half"}}}).find("exclusive, hami_core, mig"),
               std::string::npos);
     EXPECT_EQ(refusal_of({.modes = {{.node = "a", .mode = "cce"}}}),
-              "--set-mode: node a: got 'cce', expected a mode in which dialect volcano_vgpu registers such devices");
+              "--set-mode: node a: got 'cce', expected a mode in which dialect volcano_vgpu registers such devices: "
+              "hami_core, mig, mps");
     EXPECT_NE(refusal_of({.drained = {"a"}, .failed = {{.node = "a"}}}).find("every node once"), std::string::npos);
 }
 

@@ -66,7 +66,8 @@ TEST(whatif_sets, nodes_are_named_by_sets) {
               "--fail: got 'a-1', expected every node once in --drain and --fail");
     EXPECT_EQ(answered(nodes, {.failed = {{.node = "kubernetes.io", .device = "hostname"}}}).after.nodes, 0)
         << "the key of a label is no node and device";
-    EXPECT_EQ(refusal_of(nodes, {.uncordoned = {"a-*"}}), "--uncordon: got 'a-*', expected a node that is cordoned");
+    EXPECT_EQ(refusal_of(nodes, {.uncordoned = {"a-*"}}),
+              "--uncordon: got 'a-*', expected a node that is cordoned; none is");
 }
 
 TEST(whatif_sets, of_a_set_the_nodes_that_are_cordoned_are_uncordoned) {

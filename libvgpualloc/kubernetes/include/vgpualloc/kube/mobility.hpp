@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,11 @@ struct mobility {
 
 /// Whether a pod of a snapshot may move; `object` is its object.
 [[nodiscard]] bool may_move(const bound_pod& bound, const manifest& object, const mobility& rules);
+
+/// The bound pods, ascending, that stay for the one reason that no controller makes them again: on nodes that take
+/// pods, and free to move by all other rules. `objects` are those of the snapshot.
+[[nodiscard]] std::vector<pod_id> kept_without_controller(const snapshot& state, std::span<const manifest> objects,
+                                                          const mobility& rules);
 
 /// Whether a pod is of a DaemonSet, or a static one, which its kubelet runs: no other node can take it.
 [[nodiscard]] bool belongs_to_its_node(const manifest& pod) noexcept;

@@ -1,4 +1,4 @@
-// Sets of nodes as people name them on a command line: names, globs and label selectors.
+// Sets of nodes as people name them on a command line: names, globs, ranges of numbers and label selectors.
 #pragma once
 
 #include <span>
@@ -19,7 +19,8 @@ namespace vgpualloc::kube {
                                                  std::span<const std::string_view> others = {});
 
 /// Which of the nodes are in a set, by their position. A set has parts with commas between them: "a100-1", "a100-*"
-/// (also '?'), "zone=b", "zone!=b", "pool in (train,dev)", "pool notin (dev)", "spare" (nodes with that label),
+/// (also '?'), "a100-[1-3]" or "a100-[001-140]" as names that follow one another are printed, "zone=b", "zone!=b",
+/// "pool in (train,dev)", "pool notin (dev)", "spare" (nodes with that label),
 /// "!spare" (nodes without it). Names and globs add up; a node has to be in every part that is about a label. As in
 /// Kubernetes a node without the label is in "zone!=b". Keys of labels are those of label_key_of(). Errors, at
 /// "<option> <set>": malformed for what is no part; duplicate for a word with two meanings; unknown_name if no node is

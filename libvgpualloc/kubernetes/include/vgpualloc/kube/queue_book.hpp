@@ -21,6 +21,7 @@ struct queue_admission {
     std::int64_t pods = 0; ///< that are let in
     std::string queue{};   ///< "queue research"; empty: all are let in
     std::string because{}; ///< "nvidia.com/gpu 8 of 8 used, 2 more needed"
+    host_rules rules{};    ///< which Kueue gives those that are let in: of the nodes of their flavor
 };
 
 /// Lets workloads in one after the other; what is let in is used. Kueue lets a workload in as a whole. Volcano lets a
@@ -47,6 +48,7 @@ private:
     /// Of a workload that was asked for: by the object's name, how many pods are let in.
     struct decision {
         std::map<std::string, std::int64_t> pods{};
+        std::map<std::string, host_rules> rules{};
         std::string queue{};
         std::string because{};
     };

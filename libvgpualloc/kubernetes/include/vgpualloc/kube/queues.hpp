@@ -10,6 +10,8 @@
 
 #include "vgpualloc/dialect/kubernetes.hpp"
 #include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/kube/peer_terms.hpp"
+#include "vgpualloc/model/host_rules.hpp"
 
 namespace vgpualloc::kube {
 
@@ -21,20 +23,26 @@ struct flavor_amounts {
     bool operator==(const flavor_amounts&) const = default;
 };
 
-/// Of a Workload, LocalQueue or ClusterQueue of Kueue, of a PodGroup or Queue of Volcano. manifest::queueing.
+/// Of a Workload, LocalQueue, ClusterQueue, Cohort or ResourceFlavor of Kueue, of a PodGroup or Queue of Volcano.
+/// manifest::queueing.
 struct queue_facts {
     /// Of a Workload its LocalQueue, of a LocalQueue its ClusterQueue, of a PodGroup its Queue.
     std::string queue{};
     std::string stopped{};          ///< why a queue or a Workload lets nobody in: "Hold", "Closed", "inactive"; empty
     kubernetes::text_map amounts{}; ///< of a Queue spec.capability, of a PodGroup spec.minResources
     kubernetes::text_map used{};    ///< of a Queue status.allocated
-    std::vector<flavor_amounts> quota{};            ///< of a ClusterQueue, in the order in which flavors are tried
+    std::vector<flavor_amounts> quota{};            ///< of a ClusterQueue or Cohort, in the order of flavors
     std::vector<flavor_amounts> borrowing_limits{}; ///< of it: what its cohort lends at most; not said: any amount
     std::vector<flavor_amounts> lending_limits{};   ///< of it: what others can have at most; not said: all of the quota
     std::vector<flavor_amounts> reserved{};         ///< of it, with what it has borrowed
-    std::string cohort{};                           ///< of a ClusterQueue; empty: none
-    bool has_quota = false;                         ///< of a Workload: quota is reserved
-    bool is_let_in = false;                         ///< it is admitted
+    std::string cohort{};                           ///< in which a ClusterQueue or a Cohort is; empty: none
+    label_selector namespaces{};                    ///< of a ClusterQueue: which it serves
+    bool is_strict = false;                         ///< of it: no workload overtakes another (StrictFIFO)
+    bool avoids_borrowing = false; ///< of it: a later flavor is better than borrowing (whenCanBorrow: TryNextFlavor)
+    host_facts of_nodes{};         ///< of a ResourceFlavor: labels and taints of its nodes
+    host_rules for_pods{};         ///< of it: what its pods get, node selector and tolerations
+    bool has_quota = false;        ///< of a Workload: quota is reserved
+    bool is_let_in = false;        ///< it is admitted
     bool has_ended = false;
     bool is_of_pods = false;                ///< of a Workload: pods own it, so these are there and have gates
     std::string message{};                  ///< why it has no quota or is not admitted, in Kueue's words; may be empty
@@ -44,7 +52,8 @@ struct queue_facts {
     /// All but the pods.
     [[nodiscard]] auto facts() const {
         return std::tie(queue, stopped, amounts, used, quota, borrowing_limits, lending_limits, reserved, cohort,
-                        has_quota, is_let_in, has_ended, is_of_pods, message, checks_open);
+                        namespaces, is_strict, avoids_borrowing, of_nodes, for_pods, has_quota, is_let_in, has_ended,
+                        is_of_pods, message, checks_open);
     }
 };
 
@@ -67,6 +76,9 @@ void add_pods(const manifest& object, std::int64_t count, resource_amounts& to);
 [[nodiscard]] std::string queue_amount_words(const std::string& resource, std::int64_t amount);
 /// The resources, devices before CPU, memory and pods.
 [[nodiscard]] std::vector<std::string> devices_first(const resource_amounts& amounts);
+
+/// Gives a pod what Kueue gives it for its flavor: the node selector and the tolerations.
+void add_flavor_rules(const host_rules& of_flavor, host_rules& to);
 
 /// The group that a pod says it belongs to, with that namespace; empty: none.
 [[nodiscard]] std::string pod_group_of(const std::string& ns, const kubernetes::pod& pod);

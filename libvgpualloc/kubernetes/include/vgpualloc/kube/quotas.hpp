@@ -46,6 +46,7 @@ struct quota_shortage {
 struct quota_admission {
     std::int64_t pods = 0;                    ///< that are made
     std::optional<quota_shortage> short_of{}; ///< why no more are; none: all are
+    host_rules rules{};                       ///< which their queue gives them: of the nodes of their flavor
 };
 
 /// Admits pods one after the other, those that their queue lets in (queue_book.hpp); what is admitted is used. What a
