@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The commands as a WebAssembly module, for pages and for node: installs the compiler, builds build/web/vgpualloc.wasm and prints how
-# large it is. What is there already is not fetched or built again. Everything comes from package registries: the compiler from PyPI,
-# the sources of yaml-cpp and zlib from the system's. Where there is none of them it says so and ends with 77; with CI=true with 1.
+# The commands as a WebAssembly module, for pages and for node, and the page over it: installs the compiler, builds
+# build/web/vgpualloc.wasm and build/web/vgpualloc.html and prints how large they are. What is there already is not fetched or built
+# again. Everything comes from package registries: the compiler from PyPI, the sources of yaml-cpp and zlib from the system's, what
+# bundles the page from npm's. Where there is none of them it says so and ends with 77; with CI=true with 1.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -48,7 +49,7 @@ find_sources() {
 # The parts of zig's own that a link needs, the C library above all, are built once into this folder.
 export ZIG_GLOBAL_CACHE_DIR=$folder/zig-cache ZIG_LOCAL_CACHE_DIR=$folder/zig-cache
 
-install_packages run
+install_packages test
 find_compiler || without "PyPI has no $compiler for this machine"
 find_sources || without "no sources of yaml-cpp and zlib: they are fetched with apt-get and dpkg-source"
 zig=$("$tools/bin/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__))')
@@ -60,3 +61,15 @@ cmake --build "$folder" --parallel "$jobs" --target vgpualloc
 module=$folder/vgpualloc.wasm
 compressed=$(gzip -9 -c "$module" | wc -c)
 printf 'vgpualloc.wasm: %d bytes, %d with gzip, %d in a page (base64)\n' "$(wc -c <"$module")" "$compressed" $(((compressed + 2) / 3 * 4))
+
+# What web/package-lock.json names.
+find_bundler() {
+    local installed=$root/web/node_modules/.package-lock.json
+    if [ "$installed" -nt "$root/web/package-lock.json" ]; then return 0; fi
+    command -v npm >/dev/null || return 1
+    say "installing what bundles the page"
+    npm ci --prefix "$root/web" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null && touch "$installed"
+}
+find_bundler || without "the page needs npm, and there is none"
+command -v zstd >/dev/null || without "the page needs zstd, and there is none"
+node "$root/web/build_page.mjs" "$module" "$folder/vgpualloc.html"

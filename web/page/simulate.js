@@ -47,7 +47,7 @@ export async function draw(page, panel) {
     } }));
   const own = chosen.source !== shipped && [choice('format', 'Format', formats, chosen.format, (format) => { chosen.format = format; again(); }),
     file_field('nodes'), chosen.format !== 'model' && file_field('pods'), chosen.format === 'kubernetes' && file_field('classes')];
-  replace(panel, card('What', h('div', { class: 'controls' },
+  replace(panel, h('section', { class: 'card answer' }, h('h1', {}, 'Replay a workload under several policies')), card('What', h('div', { class: 'controls' },
     choice('source', 'Workload', [[shipped, 'quickstart, shipped with vgpualloc'], ['files', 'files of yours']], chosen.source, (source) => { chosen.source = source; again(); }), own),
   h('fieldset', { class: 'controls' }, h('legend', {}, 'policies'), page.policies.map((policy) => h('label', { class: 'tick' }, h('input', {
     type: 'checkbox', id: 'with-' + policy, checked: chosen.policies.includes(policy), onchange: () => {
@@ -85,7 +85,7 @@ function draw_answer(page, place, answer) {
   page.say(verdict);
   const report = written('report.html');
   const percent = (/** @type {number | undefined} */ ratio) => (ratio === undefined || ratio === null ? '-' : (100 * ratio).toFixed(2));
-  replace(place, h('section', { class: 'card answer' }, h('h1', {}, verdict), h('p', {}, `${counted(chosen.policies.length, 'policy', 'policies')} in ${span(answer.ms / 1000)}`)),
+  replace(place, h('section', { class: 'card answer' }, h('h2', { class: 'verdict' }, verdict), h('p', {}, `${counted(chosen.policies.length, 'policy', 'policies')} in ${span(answer.ms / 1000)}`)),
     card('Policies', summaries.length > 0 && summaries[0].acceptance ? table('One row a policy', [
       { title: 'Policy', of: (row) => row.policy, order: (row) => row.policy },
       { title: 'GPUs accepted %', number: true, of: (row) => percent(row.acceptance.accepted_gpu_ratio), order: (row) => row.acceptance.accepted_gpu_ratio },

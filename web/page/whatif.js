@@ -122,13 +122,13 @@ async function draw_answer(page, place) {
     .filter((/** @type {any} */ entry) => entry.fate in marks);
   replace(place, h('section', { class: 'card answer' }, h('h1', {}, sentence)),
     card('Before, After, Change', bars, table('GPUs and pods before and after', [
-      { title: '', of: (entry) => entry.name }, { title: 'Before', number: true, of: (entry) => entry.before },
+      { title: 'What', of: (entry) => entry.name }, { title: 'Before', number: true, of: (entry) => entry.before },
       { title: 'After', number: true, of: (entry) => entry.after }, { title: 'Change', number: true, of: (entry) => entry.change },
     ], rows)),
     answer.nodes.length > 0 && card('Nodes', h('ul', { class: 'plain' }, answer.nodes.map((/** @type {any} */ node) =>
       h('li', {}, `${node.mark} ${node.nodes.join(', ')}  ${node.change}`)))),
     card('Pods', pods.length === 0 ? h('p', { class: 'hint' }, 'No pod starts, moves, stops or waits.') : table(counted(pods.length, 'pod'), [
-      { title: '', of: (entry) => marks[/** @type {keyof typeof marks} */ (entry.fate)] },
+      { title: 'Mark', of: (entry) => marks[/** @type {keyof typeof marks} */ (entry.fate)] },
       { title: 'Pod', of: ({ pod, number }) => `${pod.namespace}/${pod.name}${number > 1 ? ` (${number})` : ''}`, order: ({ pod }) => `${pod.namespace}/${pod.name}` },
       { title: 'What', of: ({ pod, fate }) => (fate === 'waits' ? pod.verdict ?? 'waits' : fate), order: ({ fate }) => fate },
       { title: 'Where', of: ({ pod, fate }) => where_of(pod, fate) },

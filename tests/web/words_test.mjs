@@ -1,0 +1,46 @@
+// Words of the page: commands as a shell reads them, changes, numbers.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import test from 'node:test';
+
+import { add, fresh, remove, undo, whatif_arguments, words_of } from '../../web/page/state.js';
+import { arguments_of, command_line, gpus, moment, quoted, signed } from '../../web/page/words.js';
+
+test('a shell reads a command line as it is meant', () => {
+  for (const words of [['plain'], ["it's"], ['a b', '$HOME', '`x`', '"', '\\', "'", '', '*'], ['mig-2=mig:all-balanced']]) {
+    const line = command_line(words).replace('vgpusim', 'printf "%s\\n"');
+    assert.equal(execFileSync('sh', ['-c', line], { encoding: 'utf8' }), words.join('\n') + '\n');
+    if (!words.includes('')) assert.deepEqual(arguments_of(command_line(words)), words);
+  }
+  assert.equal(quoted('a/b.json'), 'a/b.json');
+});
+
+test('numbers are printed as in the terminal', () => {
+  assert.equal(gpus(20501), '20.5');
+  assert.equal(signed(-400, gpus), '-0.4');
+  assert.equal(signed(4000, gpus), '+4.0');
+  assert.equal(moment('2026-11-25T13:00:00Z'), '11-25 13:00Z');
+  assert.equal(moment(null), '-');
+});
+
+test('changes add up, and are taken back one by one', () => {
+  const state = { ...fresh(), cluster: ['atlas.json'] };
+  add(state, { flag: '--add-nodes', value: 'a100-1=1' });
+  add(state, { flag: '--drain', value: 'a100-2' });
+  add(state, { flag: '--drain', value: 'a100-2' });
+  add(state, { flag: '--add-nodes', value: 'a100-1=3' });
+  assert.deepEqual(whatif_arguments(state), ['whatif', 'atlas.json', '--add-nodes', 'a100-1=3', '--drain', 'a100-2']);
+  undo(state);
+  assert.deepEqual(whatif_arguments(state).slice(2, 4), ['--add-nodes', 'a100-1=1']);
+  remove(state, 0);
+  assert.deepEqual(whatif_arguments(state), ['whatif', 'atlas.json', '--drain', 'a100-2']);
+  state.policy = 'binpack';
+  state.anew = true;
+  assert.deepEqual(whatif_arguments(state).slice(-3), ['--policy', 'binpack', '--anew']);
+});
+
+test('changes have words', () => {
+  assert.equal(words_of({ flag: '--add-nodes', value: 'a100-1=1' }), '1 node like a100-1');
+  assert.equal(words_of({ flag: '--add-nodes', value: 'T4:time_slicing=2' }), '2 nodes like T4:time_slicing');
+  assert.equal(words_of({ flag: '--set-mode', value: 'mig-2=mig:all-balanced' }), 'mig-2 cut all-balanced');
+});
