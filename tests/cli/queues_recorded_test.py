@@ -29,7 +29,7 @@ class RecordedQueues(CliTest):
         self.compare(kueue_answers, "kueue_admissions", 120)
 
     def test_whatif_starts_what_volcano_binds(self):
-        self.compare(volcano_answers, "volcano_queues", 60)
+        self.compare(volcano_answers, "volcano_queues", 86)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ std::vector<std::int64_t> let_in(queue_book& book, const std::vector<manifest>& 
 
 /// A cluster of one node with these GPUs; 64 CPUs.
 std::string node(int gpus) {
-    return "---\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: '64', memory: 256Gi, pods: '110', "
+    return "---\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '64', memory: 256Gi, pods: '110', "
            "nvidia.com/gpu: '" +
            std::to_string(gpus) + "'}}\n";
 }
@@ -93,13 +93,13 @@ TEST(volcano_queues, count_what_groups_that_are_let_in_need_at_the_least) {
               std::pair(std::int64_t{0}, std::string{"nvidia.com/gpu 6 of 8 used, 1 more needed"}));
     EXPECT_EQ(of_five(start + group("g", "v", "nvidia.com/gpu: 6", "Pending"), "v", 3).first, 5);
     // What runs beyond the least is elastic.
-    const std::string runs = group("g", "v", "nvidia.com/gpu: 2", "Running") + pod("p", "g", 6, "n");
+    const std::string runs = group("g", "v", "nvidia.com/gpu: 2", "Running") + pod("p", "g", 6, "n1");
     EXPECT_EQ(of_five(start + runs, "v", 2).first, 2);
     EXPECT_EQ(of_five(start + runs, "v", 3).first, 0) << "in, but too few to start";
 }
 
 TEST(volcano_queues, share_the_cluster_by_weights) {
-    const std::string other = group("g", "other", "", "Running") + pod("p", "g", 2, "n") + pod("q", "g", 9);
+    const std::string other = group("g", "other", "", "Running") + pod("p", "g", 2, "n1") + pod("q", "g", 9);
     EXPECT_EQ(of_five(node(8) + queue("v", "weight: 1") + queue("other", "weight: 3") + other, "v"),
               std::pair(std::int64_t{2}, std::string{"nvidia.com/gpu 2 of 2 used, 1 more needed"}));
     EXPECT_EQ(of_five(node(8) + queue("v", "weight: 3") + queue("other", "weight: 1") + other, "v").first, 5)
@@ -122,7 +122,7 @@ TEST(volcano_queues, let_a_group_without_a_least_in) {
 }
 
 TEST(volcano_queues, let_nobody_in_whom_the_cluster_has_no_room_for) {
-    const std::string full = group("g", "v", "nvidia.com/gpu: 8", "Running") + pod("p", "g", 8, "n");
+    const std::string full = group("g", "v", "nvidia.com/gpu: 8", "Running") + pod("p", "g", 8, "n1");
     const std::string objects = node(8) + queue("v", "weight: 1") + queue("w", "weight: 1") + full;
     EXPECT_EQ(of_five(objects, "w", 2).second, "nvidia.com/gpu of all nodes is overused: nvidia.com/gpu 8 of 9 used, 1 "
                                                "more needed (1.2 times what nodes have)");

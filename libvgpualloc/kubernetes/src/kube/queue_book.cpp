@@ -148,8 +148,8 @@ queue_book::decision queue_book::ask_volcano(const std::string& name, const work
         // Of a pod alone, others of its group may be added beside it.
         if (first.kind != "Pod" && !job.is_in) job.minimum = std::max(job.minimum, group->min_available);
     }
-    if (!volcano_.knows_nodes()) not_looked_at_.insert("shares of all nodes in Queue " + name);
     volcano_answer answer = volcano_.take(job);
+    if (answer.is_in && !volcano_.knows_nodes()) not_looked_at_.insert("shares of all nodes in Queue " + name);
     if (answer.is_in && group != nullptr) groups_in_.insert(group_name);
     result.because = std::move(answer.because);
     for (std::size_t i = 0; i < parts.size(); ++i) result.pods[parts[i].first->name] = answer.pods[i];
