@@ -12,6 +12,7 @@
 #                    "policies": random quotas, limit ranges, priority classes and disruption budgets (-clusters 6, -seed 1): the pods
 #                    that are made, and those that are evicted, are those of kube-apiserver and its controllers;
 #                    "kueue": random queues, cohorts and flavors (-setups 300, -seed 1): the jobs that are let in are those that Kueue admits;
+#                    "volcano": random queues and PodGroups (-setups 120, -seed 1): the pods that start are those that Volcano's own scheduler binds;
 #                    "node": pods of every way of sharing on a real node: kubelet, containerd, runc and our device plugin on the fake
 #                    NVML, in namespaces and control groups of their own (root, Debian's packages unpacked, a C compiler);
 #                    "node --churn": pods come and go on two such nodes while layouts change, GPUs fall ill and programs are killed;
@@ -50,14 +51,14 @@ while [ $# -gt 0 ]; do
         *) break ;;
     esac
 done
-[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, hami, all, rights, rules, policies, kueue, kubectl or build"
+[ $# -ge 1 ] || wrong "no scenario, expected mixed, kill, extender, throughput, soak, faults, node, switch, hami, all, rights, rules, policies, kueue, volcano, kubectl or build"
 scenario=$1
 shift
 if [ "$scenario" = node ] && [ "${1:-}" = --churn ]; then
     scenario=churn
     shift
 fi
-case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | hami | all | rights | rules | policies | kueue | kubectl | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
+case $scenario in mixed | kill | extender | throughput | soak | faults | node | churn | switch | hami | all | rights | rules | policies | kueue | volcano | kubectl | build) ;; *) wrong "scenario '$scenario' is not known" ;; esac
 if [ "$scenario" = extender ] || [ "$scenario" = hami ]; then scheduler=extender; fi
 case $scheduler in ours | stock | extender) ;; *) wrong "--scheduler '$scheduler', expected ours, stock or extender" ;; esac
 if [ "$scenario" = faults ] && [ "$scheduler" = extender ]; then wrong "faults are those of Volcano's scheduler"; fi
@@ -175,6 +176,15 @@ if [ "$scenario" = kueue ]; then
     cd "$OLDPWD" # which a folder in the flags may be relative to
     exec python3 "$root/tests/e2e/kueue.py" --etcd "$etcd" --kube-apiserver "$work/bin/kube-apiserver" --kueue "$module/kueue" \
         --crds "$crds" --vgpusim "$build/bin/vgpusim" --out "$out" "$@"
+fi
+
+if [ "$scenario" = volcano ]; then
+    say "building kube-apiserver $kubernetes and stock Volcano"
+    of_kubernetes kube-apiserver
+    stock_volcano
+    cd "$OLDPWD" # which a folder in the flags may be relative to
+    exec python3 "$root/tests/e2e/volcano.py" --etcd "$etcd" --kube-apiserver "$work/bin/kube-apiserver" --scheduler "$work/bin/vc-scheduler" \
+        --crds "$volcano/config/crd/volcano/bases" --vgpusim "$build/bin/vgpusim" --out "$out" "$@"
 fi
 
 say "building kube-apiserver $kubernetes, the scheduler ($scheduler) and the scenarios"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Everything for the tests: packages, builds, the core's tests in a build that checks itself (address and
 # undefined-behaviour sanitizers, invariants after every step, line coverage), then all tests in release, then the fuzz
-# targets for 10 s each, then the adapters, the WebAssembly module, and what threads share under ThreadSanitizer. The last line counts them all. With
+# targets for 10 s each, then the adapters and what threads share under ThreadSanitizer. The last line counts them all. With
 # CI=true a warning is an error, and clang has to be there.
-# Usage: scripts/test.sh [--quick]        --quick: the release build only
+# Usage: scripts/test.sh [--quick | --web]
+#   --quick: the release build only; --web: that, and then the WebAssembly module and the page over it
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -15,10 +16,12 @@ cpu_minutes() { awk -v second="$(getconf CLK_TCK)" '{ printf "%.1f", ($16 + $17)
 say() { printf '== %d:%02d (%s CPU min) %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$(cpu_minutes)" "$*"; }
 
 quick=no
+web=no
 case ${1:-} in
     '') ;;
     --quick) quick=yes ;;
-    *) die "unknown option '$1' (known: --quick)" ;;
+    --web) quick=yes web=yes ;;
+    *) die "unknown option '$1' (known: --quick, --web)" ;;
 esac
 
 outcomes=() # what scripts/count_tests.py adds up
@@ -147,7 +150,7 @@ all_stages() {
     stage "$(strict release)" all -LE "$adapter_tests|$web_tests" || failed=1
     if [ "$quick" = no ]; then fuzz_stage || failed=1; fi
     if [ "$quick" = no ]; then adapters_stage || failed=1; fi
-    if [ "$quick" = no ]; then web_stage || failed=1; fi
+    if [ "$web" = yes ]; then web_stage || failed=1; fi
     if [ "$quick" = no ]; then threads_stage || failed=1; fi
     return "$failed"
 }

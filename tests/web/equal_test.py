@@ -27,7 +27,12 @@ LISTED_MOST = 20  # of the commands that differ
 TIMES = [
     (re.compile(rb'"timing": ?\{[^{}]*\}'), b'"timing": {}'),
     (re.compile(rb'"plan_s": ?[0-9.e+-]+'), b'"plan_s": 0'),
+    (re.compile(rb"planned in [0-9.]+ m?s"), b"planned in 0 ms"),
+    (re.compile(rb"decisions +[0-9]+/s, p50 [0-9.]+ us, p99 [0-9.]+ us"), b"decisions"),
+    (re.compile(rb"<h3>[^<]*, on this machine</h3>.*?</div>", re.DOTALL), b"<h3></h3>"),
+    (re.compile(rb"<td>[^<]*, on this machine</td>.*?</tr>", re.DOTALL), b"<tr></tr>"),
 ]
+LAST_COLUMN = re.compile(rb" +[0-9]+$", re.MULTILINE)  # of what `compare` prints: decisions per second
 NEEDS_SOLVER = "a vgpusim built with HiGHS"
 
 
@@ -43,14 +48,18 @@ def untimed(content):
     return content
 
 
+def printed_by(words, stdout):
+    return LAST_COLUMN.sub(b"", stdout) if words[:1] == ["compare"] else stdout
+
+
 def files_of(folder):
     """Path -> what tells that it was written anew."""
     return {str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.stat().st_ino) for path in folder.rglob("*") if path.is_file()}
 
 
 class Answer:
-    def __init__(self, code, stdout, stderr, files):
-        self.code, self.stdout, self.stderr, self.files = code, stdout, stderr, files
+    def __init__(self, words, code, stdout, stderr, files):
+        self.code, self.stdout, self.stderr, self.files = code, printed_by(words, stdout), stderr, files
 
     def differences(self, other):
         """Names of what differs, each with both contents."""
@@ -66,7 +75,7 @@ def native_answer(binary, place, words):
     done = subprocess.run([binary, *words], cwd=place, input=STDIN.encode(), capture_output=True, check=False, timeout=300,
                           env={"PATH": os.environ["PATH"], "HOME": str(place / "home")})
     written = {name: (place / name).read_bytes() for name, mark in files_of(place).items() if before.get(name) != mark}
-    return Answer(done.returncode, done.stdout, done.stderr, written)
+    return Answer(words, done.returncode, done.stdout, done.stderr, written)
 
 
 def module_answers(place, folder, commands):
@@ -74,14 +83,15 @@ def module_answers(place, folder, commands):
     listed = folder / "list.json"
     listed.write_text(json.dumps({"module": str(MODULE), "place": str(place), "answers": str(answers), "commands": commands, "stdin": STDIN}))
     subprocess.run(["node", str(SOURCE / "tests" / "web" / "answers.mjs"), str(listed)], check=True, timeout=1200)
-    for number in range(len(commands)):
+    for number, words in enumerate(commands):
         at = answers / str(number)
         files = {str(path.relative_to(at / "files")): path.read_bytes() for path in (at / "files").rglob("*") if path.is_file()}
-        yield Answer(int((at / "code").read_text()), (at / "stdout").read_bytes(), (at / "stderr").read_bytes(), files)
+        yield Answer(words, int((at / "code").read_text()), (at / "stdout").read_bytes(), (at / "stderr").read_bytes(), files)
 
 
 def first_difference(a, b):
-    """The lines around the first byte that differs."""
+    """What is around the first byte that differs, without times."""
+    a, b = untimed(a), untimed(b)
     at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
     shown = [text[max(0, at - 60):at + 60].decode(errors="backslashreplace").replace("\n", "\\n") for text in (a, b)]
     return f"      native … {shown[0]}\n      module … {shown[1]}"

@@ -2,6 +2,7 @@
 #include "vgpuops/show/pod_use.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <numeric>
 #include <optional>
@@ -90,15 +91,16 @@ std::int64_t served_when_empty(const vgpualloc::cluster& nodes, const vgpualloc:
     return served;
 }
 
-/// The kinds of devices of the nodes that these rules admit, and that could serve the container if they were empty.
+/// The kinds of devices of the nodes that these rules admit; of all of them, or of those that could serve the container
+/// if they were empty.
 std::set<std::uint32_t> kinds_for(const vgpualloc::cluster& nodes, const vgpualloc::host_rules& rules,
-                                  const vgpualloc::device_request& container) {
+                                  const vgpualloc::device_request& container, bool has_to_serve) {
     std::set<std::uint32_t> kinds;
     for (const vgpualloc::node& node : nodes.nodes) {
         const auto is_known = [&](const vgpualloc::device& device) { return kinds.contains(device.kind); };
         if (std::ranges::all_of(node.devices, is_known)) continue; // or there are none
         if (vgpualloc::why_not_host(rules, node.host, node.name) != rejection_code::none) continue;
-        if (served_when_empty(nodes, node, container) < container.count) continue;
+        if (has_to_serve && served_when_empty(nodes, node, container) < container.count) continue;
         for (const vgpualloc::device& device : node.devices) kinds.insert(device.kind);
     }
     return kinds;
@@ -145,13 +147,18 @@ std::vector<std::int64_t> used_by_pods(const kube::snapshot& state) {
 
 std::int64_t asked_by(const kube::snapshot& state, const vgpualloc::pod_request& request) {
     const vgpualloc::cluster& nodes = state.nodes();
+    const std::array<vgpualloc::host_rules, 2> nearest_first{without_states(request.rules),
+                                                             without_taints(request.rules)};
     std::set<std::uint32_t> all;
     for (std::size_t kind = 0; kind < nodes.kinds.size(); ++kind) all.insert(static_cast<std::uint32_t>(kind));
     std::int64_t sum = 0;
     for (const vgpualloc::device_request& devices : asked_devices(request)) {
-        std::optional<std::int64_t> unit_use =
-            least_use(nodes, kinds_for(nodes, without_states(request.rules), devices), devices);
-        if (!unit_use) unit_use = least_use(nodes, kinds_for(nodes, without_taints(request.rules), devices), devices);
+        std::optional<std::int64_t> unit_use;
+        for (const vgpualloc::host_rules& rules : nearest_first) {
+            for (const bool has_to_serve : {true, false}) {
+                if (!unit_use) unit_use = least_use(nodes, kinds_for(nodes, rules, devices, has_to_serve), devices);
+            }
+        }
         if (!unit_use) unit_use = least_use(nodes, all, devices);
         sum += devices.count * unit_use.value_or(vgpualloc::whole_gpu.count());
     }

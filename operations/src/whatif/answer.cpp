@@ -135,7 +135,10 @@ public:
         if (result_.is_anew) note_kept_bare();
         note_ended(counted_before, *evicted, node_names);
         for (const auto& [kind, count] : added) static_cast<void>(add_nodes(*state_, kind, count));
-        queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods, asked_->stop);
+        const bool has_other_nodes = !asked_->find_kind.empty() || !added.empty() || !asked_->wanted.failed.empty() ||
+                                     !asked_->wanted.modes.empty();
+        queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods, asked_->stop,
+                            has_other_nodes);
         if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
         if (!asked_->find_kind.empty()) find(looked_for);
         if (asked_->stop.raised()) return unexpected(stop_signal::stopped());

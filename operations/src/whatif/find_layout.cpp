@@ -91,6 +91,7 @@ private:
         std::vector<kube::manifest> added = asked_.wanted.added_pods;
         kube::pod_admission admission{*objects_, added};
         kube::quota_book quotas{*objects_, added};
+        quotas.forget_nodes();
         for (kube::manifest& object : added) {
             if (!object.pod || admission.admit(object)) continue;
             const auto pod = kube::read_snapshot_pod(object, cluster);

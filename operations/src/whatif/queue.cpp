@@ -74,9 +74,10 @@ public:
             add(pod, pod_origin::waits);
         }
     }
-    void add_new(const std::vector<kube::manifest>& added) {
+    void add_new(const std::vector<kube::manifest>& added, bool has_other_nodes) {
         read_objects(added);
         kube::quota_book quotas{*objects_, added};
+        if (has_other_nodes) quotas.forget_nodes();
         for (const kube::manifest& object : added) {
             if (stop_.poll()) return;
             if (!object.pod) continue;
@@ -297,11 +298,11 @@ private:
 
 pod_queue make_queue(const kube::snapshot& state, const std::vector<std::string>& node_names,
                      const std::vector<kube::manifest>& objects, const std::vector<pod_id>& evicted,
-                     const std::vector<kube::manifest>& added, const stop_signal& stop) {
+                     const std::vector<kube::manifest>& added, const stop_signal& stop, bool has_other_nodes) {
     queue_maker maker{state, objects, stop};
     maker.add_evicted(evicted, node_names);
     maker.add_waiting();
-    maker.add_new(added);
+    maker.add_new(added, has_other_nodes);
     return maker.take();
 }
 

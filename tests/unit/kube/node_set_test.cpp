@@ -68,7 +68,7 @@ TEST(node_set, ranges_are_the_names_that_tables_fold) {
 TEST(node_set, zeros_before_the_numbers_of_a_range_count) {
     std::vector<vgpualloc::node> nodes;
     for (const char* const name : {"w1", "w08", "w8", "w009", "w010", "w10", "w011", "w100", "w1000", "x008"}) {
-        nodes.push_back(node_with(name, {}));
+        nodes.push_back(node_with(name, labels{}));
     }
     const auto in = [&](std::string_view set) {
         const auto members = kube::nodes_in_set(nodes, set, "-l");

@@ -152,7 +152,8 @@ TEST(queues, a_pending_pod_group_names_what_its_queue_lacks) {
     EXPECT_THAT(groups_held_back(of_group),
                 ElementsAre(Pair("ns/g", "queue research: cpu 60 of 64 used, 4 more needed")));
     // Nobody says what is allocated: what the pods of its groups have that run.
-    const std::string other = "---\nkind: PodGroup\nmetadata: {name: o, namespace: ns}\nspec: {queue: research}\n";
+    const std::string other = "---\nkind: PodGroup\nmetadata: {name: o, namespace: ns}\nspec: {queue: research, "
+                              "minResources: {nvidia.com/gpu: 7}}\n";
     const auto of_pods = read(volcano("Pending", "") + other + pod("p", "g", 2) + pod("r", "o", 7, "n1"));
     EXPECT_THAT(groups_held_back(of_pods),
                 ElementsAre(Pair("ns/g", "queue research: nvidia.com/gpu 7 of 8 used, 1 more needed")));
@@ -167,7 +168,7 @@ TEST(queues, a_pending_pod_group_names_what_its_queue_lacks) {
 
 TEST(queues, a_snapshot_holds_back_the_pods_of_such_a_group) {
     const std::string node = "kind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '8', memory: 8Gi, pods: 9, "
-                             "nvidia.com/gpu: '4'}}\n";
+                             "nvidia.com/gpu: '8'}}\n";
     const std::string queue = volcano("Pending", "allocated: {nvidia.com/gpu: '8'}");
     const auto state = make_snapshot(read(node + queue + pod("p", "g", 2) + pod("q", "other", 2)), {});
     ASSERT_TRUE(state.has_value());

@@ -14,6 +14,8 @@ bool is_of(const manifest& object, std::string_view domain) {
     return group.empty() || group == domain;
 }
 
+constexpr std::int64_t queue_weight_max = 2'147'483'647; // a field of 32 bits
+
 bool is_true(const object_cursor& condition) { return condition.at("status").text() == "True"; }
 
 /// Whether Kueue lets the workload's pods be made, and otherwise what it says of that.
@@ -116,11 +118,15 @@ void read_queue_facts(const object_cursor& object, manifest& target) {
         facts.queue = spec.at("queue").text();
         if (facts.queue.empty()) facts.queue = "default";
         facts.amounts = spec.at("minResources").scalars();
+        facts.has_amounts = spec.at("minResources").present();
     } else if (target.kind == "Queue" && is_of(target, "scheduling.volcano.sh")) {
         facts.amounts = spec.at("capability").scalars();
         facts.used = status.at("allocated").scalars();
-        const std::string state = status.at("state").text();
-        if (state == "Closed" || state == "Closing") facts.stopped = state;
+        facts.guaranteed = spec.at("guarantee").at("resource").scalars();
+        facts.weight = spec.at("weight").integer(0, queue_weight_max, 1);
+        // Without a state nobody has looked at it yet, and then it becomes open.
+        facts.stopped = status.at("state").text();
+        if (facts.stopped == "Open") facts.stopped.clear();
     } else if (target.kind == "Workload" && is_of(target, "kueue.x-k8s.io")) {
         read_controller(metadata, target);
         target.created = metadata.at("creationTimestamp").text();

@@ -25,22 +25,15 @@ std::string local_queue_of(const manifest& object) {
     return kubernetes::value_of(object.pod->labels, local_queue_label);
 }
 
-/// How many pods like that fit into what a queue has left, and of which resource there is too little for more.
-struct room_left {
-    std::int64_t pods = 0;
-    std::string resource{};
-};
-
-room_left room_for(const resource_amounts& needs, std::int64_t pods, const resource_amounts& capability,
-                   const resource_amounts& used) {
-    room_left result{.pods = pods};
-    for (const std::string& resource : devices_first(needs)) {
-        const auto most = capability.find(resource);
-        if (most == capability.end()) continue;
-        const auto taken = used.find(resource);
-        const std::int64_t left = most->second - (taken == used.end() ? 0 : taken->second);
-        const std::int64_t fitting = std::max<std::int64_t>(left, 0) / needs.at(resource);
-        if (fitting < result.pods) result = {.pods = fitting, .resource = resource};
+/// What the first pods of a workload need, those of higher priority first, as Volcano's controller writes it into a
+/// PodGroup.
+resource_amounts least_of(std::vector<std::pair<const manifest*, std::int64_t>> parts, std::int64_t minimum) {
+    std::ranges::stable_sort(parts, std::ranges::greater{}, [](const auto& part) { return part.first->priority; });
+    resource_amounts result;
+    for (const auto& [part, pods] : parts) {
+        const std::int64_t counted = std::min(pods, minimum);
+        add_pods(*part, counted, result);
+        minimum -= counted;
     }
     return result;
 }
@@ -48,24 +41,10 @@ room_left room_for(const resource_amounts& needs, std::int64_t pods, const resou
 } // namespace
 
 queue_book::queue_book(std::span<const manifest> objects, std::span<const manifest> added)
-    : added_{added}, kueue_{objects} {
-    bool is_use_said = true;
-    for (const manifest& object : objects) {
-        if (!object.queueing || object.kind != "Queue") continue;
-        is_use_said = is_use_said && !object.queueing->used.empty();
-        volcano_.emplace(object.name, volcano_queue{.object = &object, .used = amounts_of(object.queueing->used)});
-    }
-    if (!is_use_said) { // then the pods are counted
-        for (auto& [name, used] : used_by_queue(objects)) {
-            const auto queue = volcano_.find(name);
-            if (queue == volcano_.end() || !queue->second.object->queueing->used.empty()) continue;
-            queue->second.used = std::move(used);
-        }
-    }
+    : added_{added}, kueue_{objects}, volcano_{objects} {
     for (const auto list : {objects, added}) {
         for (const manifest& object : list) {
-            if (!object.queueing || object.kind != "PodGroup") continue;
-            queues_of_groups_.emplace(full_name_of(object), object.queueing->queue);
+            if (object.queueing && object.kind == "PodGroup") groups_.emplace(full_name_of(object), &object);
         }
     }
 }
@@ -83,10 +62,15 @@ queue_book::workload queue_book::parts_of(const manifest& object, std::int64_t p
 std::string queue_book::volcano_queue_of(const manifest& object) const {
     if (is_volcano_job(object)) return object.queue.empty() ? "default" : object.queue;
     if (object.scheduler_name != "volcano") return {};
-    const auto group = queues_of_groups_.find(pod_group_of(namespace_of(object), *object.pod));
-    if (group != queues_of_groups_.end()) return group->second;
+    if (const manifest* const group = group_of(object)) return group->queueing->queue;
     const std::string& named = kubernetes::value_of(object.pod->annotations, "scheduling.volcano.sh/queue-name");
     return named.empty() ? "default" : named;
+}
+
+const manifest* queue_book::group_of(const manifest& object) const {
+    if (!object.pod || is_volcano_job(object)) return nullptr;
+    const auto group = groups_.find(pod_group_of(namespace_of(object), *object.pod));
+    return group == groups_.end() ? nullptr : group->second;
 }
 
 queue_admission queue_book::admit(const manifest& object, std::int64_t pods) {
@@ -135,44 +119,40 @@ queue_book::decision queue_book::ask_kueue(const manifest& object, const std::st
 
 queue_book::decision queue_book::ask_volcano(const std::string& name, const workload& parts) {
     decision result{.queue = "queue " + name};
-    const auto entry = volcano_.find(name);
-    if (entry == volcano_.end()) {
+    if (!volcano_.has(name)) {
         if (name == "default") return {}; // Volcano makes it itself
         if (volcano_.empty()) {
             not_looked_at_.insert("Queue " + name + ", which is not among the objects");
             return {};
         }
         result.because = "it is not among the objects";
-    } else if (!entry->second.object->queueing->stopped.empty()) {
-        result.because = "it is closed";
-    }
-    for (const auto& [part, pods] : parts) result.pods[part->name] = 0;
-    if (!result.because.empty()) return result;
-    const resource_amounts capability = amounts_of(entry->second.object->queueing->amounts);
-    resource_amounts used = entry->second.used;
-    std::int64_t wanted = 0;
-    std::int64_t let_in = 0;
-    for (const auto& [part, pods] : parts) {
-        resource_amounts needs;
-        add_pods(*part, 1, needs);
-        const room_left room = room_for(needs, pods, capability, used);
-        for (const auto& [resource, amount] : needs) used[resource] += amount * room.pods;
-        if (room.pods < pods && result.because.empty()) {
-            result.because = room.resource + " " + queue_amount_words(room.resource, used[room.resource]) + " of " +
-                             queue_amount_words(room.resource, capability.at(room.resource)) + " used, " +
-                             queue_amount_words(room.resource, needs.at(room.resource)) + " more needed";
-        }
-        wanted += pods;
-        let_in += room.pods;
-        result.pods[part->name] = room.pods;
-    }
-    const manifest& first = *parts.front().first;
-    const std::int64_t minimum = !starts_together(first) ? 1 : first.min_available > 0 ? first.min_available : wanted;
-    if (let_in < minimum) {
-        for (auto& [part, pods] : result.pods) pods = 0;
+        for (const auto& [part, pods] : parts) result.pods[part->name] = 0;
         return result;
     }
-    entry->second.used = std::move(used);
+    const manifest& first = *parts.front().first;
+    volcano_job job{.queue = name};
+    std::int64_t wanted = 0;
+    for (const auto& [part, pods] : parts) {
+        add_pods(*part, 1, job.pods.emplace_back(resource_amounts{}, pods).first);
+        wanted += pods;
+    }
+    job.minimum = !starts_together(first) ? 1 : first.min_available > 0 ? first.min_available : wanted;
+    const manifest* const group = group_of(first);
+    const std::string group_name = group == nullptr ? std::string{} : full_name_of(*group);
+    if (group == nullptr) {
+        job.least = least_of(parts, job.minimum);
+    } else {
+        const bool waits = group->phase.empty() || group->phase == "Pending";
+        job.is_in = !waits || groups_in_.contains(group_name);
+        if (group->queueing->has_amounts) job.least = amounts_of(group->queueing->amounts);
+        // Of a pod alone, others of its group may be added beside it.
+        if (first.kind != "Pod" && !job.is_in) job.minimum = std::max(job.minimum, group->min_available);
+    }
+    volcano_answer answer = volcano_.take(job);
+    if (answer.is_in && !volcano_.knows_nodes()) not_looked_at_.insert("shares of all nodes in Queue " + name);
+    if (answer.is_in && group != nullptr) groups_in_.insert(group_name);
+    result.because = std::move(answer.because);
+    for (std::size_t i = 0; i < parts.size(); ++i) result.pods[parts[i].first->name] = answer.pods[i];
     return result;
 }
 

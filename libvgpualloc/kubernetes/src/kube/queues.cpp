@@ -8,6 +8,7 @@
 #include "pod_amounts.hpp"
 #include "vgpualloc/dialect/quantity.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/kube/volcano_queues.hpp"
 
 namespace vgpualloc::kube {
 
@@ -27,72 +28,19 @@ void add(const std::string& resource, std::int64_t amount, resource_amounts& to)
 
 bool is_volcano_group(const manifest& object) { return object.kind == "PodGroup" && object.queueing != nullptr; }
 
-/// What PodGroups wait for and what their queues have.
-class group_reader {
-public:
-    explicit group_reader(std::span<const manifest> objects) {
-        for (const manifest& object : objects) {
-            if (is_volcano_group(object)) groups_.emplace(full_name_of(object), &object);
-            if (object.kind == "Queue" && object.queueing) queues_.emplace(object.name, &object);
-        }
-        for (const manifest& object : objects) {
-            if (object.kind != "Pod" || !object.pod || has_ended(object)) continue;
-            const auto group = groups_.find(pod_group_of(namespace_of(object), *object.pod));
-            if (group == groups_.end()) continue;
-            resource_amounts& sum =
-                object.node_name.empty() ? waiting_[group->first] : used_[group->second->queueing->queue];
-            add_pods(object, 1, sum);
-        }
-    }
-
-    [[nodiscard]] std::map<std::string, std::string> held_back() const {
-        std::map<std::string, std::string> result;
-        for (const auto& [name, group] : groups_) {
-            if (group->phase == "Pending") result.emplace(name, words_of(name, *group));
-        }
-        return result;
-    }
-
-    [[nodiscard]] std::map<std::string, resource_amounts> used() && { return std::move(used_); }
-
-private:
-    [[nodiscard]] std::string words_of(const std::string& name, const manifest& group) const {
-        const std::string& queue_name = group.queueing->queue;
-        const std::string words = "queue " + queue_name;
-        const auto queue = queues_.find(queue_name);
-        if (queue == queues_.end()) {
-            return words + " has not let PodGroup " + group.name + " in; it is not among the objects";
-        }
-        const queue_facts& facts = *queue->second->queueing;
-        if (!facts.stopped.empty()) return words + " is closed";
-        const resource_amounts capability = amounts_of(facts.amounts);
-        const resource_amounts used = facts.used.empty() ? of(used_, queue_name) : amounts_of(facts.used);
-        const resource_amounts requests =
-            group.queueing->amounts.empty() ? of(waiting_, name) : amounts_of(group.queueing->amounts);
-        for (const std::string& resource : devices_first(requests)) {
-            const auto most = capability.find(resource);
-            if (most == capability.end()) continue;
-            const auto taken = used.find(resource);
-            const std::int64_t taken_amount = taken == used.end() ? 0 : taken->second;
-            const std::int64_t missing = taken_amount + requests.at(resource) - most->second;
-            if (missing <= 0) continue;
-            return words + ": " + resource + " " + queue_amount_words(resource, taken_amount) + " of " +
-                   queue_amount_words(resource, most->second) + " used, " + queue_amount_words(resource, missing) +
-                   " more needed";
-        }
-        return words + " has not let PodGroup " + group.name + " in";
-    }
-
-    static resource_amounts of(const std::map<std::string, resource_amounts>& amounts, const std::string& name) {
-        const auto entry = amounts.find(name);
-        return entry == amounts.end() ? resource_amounts{} : entry->second;
-    }
-
-    std::map<std::string, const manifest*> groups_; ///< by namespace and name
-    std::map<std::string, const manifest*> queues_;
-    std::map<std::string, resource_amounts> waiting_; ///< what pods ask for that wait, by group
-    std::map<std::string, resource_amounts> used_;    ///< by pods that run, by queue
-};
+/// Why a PodGroup waits for its queue, in words.
+std::string hold_words(const manifest& group, const volcano_queues& queues) {
+    const std::string& name = group.queueing->queue;
+    const std::string words = "queue " + name;
+    const std::string not_in = words + " has not let PodGroup " + group.name + " in";
+    if (!queues.has(name)) return not_in + "; it is not among the objects";
+    const resource_amounts least =
+        group.queueing->has_amounts ? amounts_of(group.queueing->amounts) : queues.waiting(full_name_of(group));
+    const std::string because = queues.why_not(name, least);
+    if (because.empty()) return not_in;
+    constexpr std::string_view of_queue = "it is ";
+    return words + (because.starts_with(of_queue) ? because.substr(2) : ": " + because);
+}
 
 } // namespace
 
@@ -104,8 +52,9 @@ resource_amounts amounts_of(const kubernetes::text_map& written) {
     return amounts;
 }
 
-std::map<std::string, resource_amounts> used_by_queue(std::span<const manifest> objects) {
-    return group_reader{objects}.used();
+std::string stopped_words(const manifest& queue) {
+    const std::string& state = queue.queueing->stopped;
+    return state == "Closed" || state == "Closing" ? "it is closed" : "it is in state " + state;
 }
 
 std::string pod_group_of(const std::string& ns, const kubernetes::pod& pod) {
@@ -186,9 +135,14 @@ void add_flavor_rules(const host_rules& of_flavor, host_rules& to) {
 }
 
 std::map<std::string, std::string> groups_held_back(std::span<const manifest> objects) {
-    const bool has_some = std::ranges::any_of(
-        objects, [](const manifest& object) { return is_volcano_group(object) && object.phase == "Pending"; });
-    return has_some ? group_reader{objects}.held_back() : std::map<std::string, std::string>{};
+    const auto is_held = [](const manifest& object) { return is_volcano_group(object) && object.phase == "Pending"; };
+    std::map<std::string, std::string> result;
+    if (std::ranges::none_of(objects, is_held)) return result;
+    const volcano_queues queues{objects};
+    for (const manifest& object : objects) {
+        if (is_held(object)) result.emplace(full_name_of(object), hold_words(object, queues));
+    }
+    return result;
 }
 
 } // namespace vgpualloc::kube

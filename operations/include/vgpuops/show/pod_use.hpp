@@ -16,8 +16,8 @@ namespace vgpuops::show {
 
 /// What one pod of a request would use on the devices of the cluster on which that is least. Only nodes count that the
 /// pod's rules admit, if they were ready and not cordoned, and that could serve it if they were empty; if there is
-/// none, also those whose taints it does not tolerate; then all nodes. Where no device could serve it, every unit of
-/// the request counts as a GPU.
+/// none, all that they admit, then also those whose taints it does not tolerate, then all nodes. Where no device could
+/// serve it, every unit of the request counts as a GPU.
 [[nodiscard]] std::int64_t asked_by(const kube::snapshot& state, const vgpualloc::pod_request& request);
 
 /// Whether two containers ask for the same devices, in whatever number.

@@ -58,10 +58,11 @@ struct pod_queue {
 /// runs of it; without one, all of its pods. Quotas admit pods that are added, in their order; those that exist have
 /// been admitted. `objects` are those of the snapshot and say what it does not know:
 /// priorities, times and PodGroups; `node_names` are those of its nodes before any of them was removed. Once an
-/// end is wanted, pods are missing.
+/// end is wanted, pods are missing. `has_other_nodes`: nodes come or go, or their devices change.
 [[nodiscard]] pod_queue make_queue(const kube::snapshot& state, const std::vector<std::string>& node_names,
                                    const std::vector<kube::manifest>& objects, const std::vector<pod_id>& evicted,
-                                   const std::vector<kube::manifest>& added, const stop_signal& stop = {});
+                                   const std::vector<kube::manifest>& added, const stop_signal& stop = {},
+                                   bool has_other_nodes = false);
 
 /// What becomes of an entry of the queue.
 struct entry_outcome {

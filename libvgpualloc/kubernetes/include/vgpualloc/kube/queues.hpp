@@ -30,7 +30,10 @@ struct queue_facts {
     std::string queue{};
     std::string stopped{};          ///< why a queue or a Workload lets nobody in: "Hold", "Closed", "inactive"; empty
     kubernetes::text_map amounts{}; ///< of a Queue spec.capability, of a PodGroup spec.minResources
+    bool has_amounts = false;       ///< of a PodGroup: it has spec.minResources
     kubernetes::text_map used{};    ///< of a Queue status.allocated
+    kubernetes::text_map guaranteed{};              ///< of a Queue: spec.guarantee.resource
+    std::int64_t weight = 1;                        ///< of a Queue: of its share of the cluster
     std::vector<flavor_amounts> quota{};            ///< of a ClusterQueue or Cohort, in the order of flavors
     std::vector<flavor_amounts> borrowing_limits{}; ///< of it: what its cohort lends at most; not said: any amount
     std::vector<flavor_amounts> lending_limits{};   ///< of it: what others can have at most; not said: all of the quota
@@ -51,9 +54,9 @@ struct queue_facts {
 
     /// All but the pods.
     [[nodiscard]] auto facts() const {
-        return std::tie(queue, stopped, amounts, used, quota, borrowing_limits, lending_limits, reserved, cohort,
-                        namespaces, is_strict, avoids_borrowing, of_nodes, for_pods, has_quota, is_let_in, has_ended,
-                        is_of_pods, message, checks_open);
+        return std::tie(queue, stopped, amounts, has_amounts, used, guaranteed, weight, quota, borrowing_limits,
+                        lending_limits, reserved, cohort, namespaces, is_strict, avoids_borrowing, of_nodes, for_pods,
+                        has_quota, is_let_in, has_ended, is_of_pods, message, checks_open);
     }
 };
 
@@ -70,8 +73,8 @@ void add_pods(const manifest& object, std::int64_t count, resource_amounts& to);
 [[nodiscard]] expected<std::int64_t> amount_of(const std::string& resource, std::string_view written);
 /// Amounts as they are written; what is none is left out.
 [[nodiscard]] resource_amounts amounts_of(const kubernetes::text_map& written);
-/// What pods on nodes have of Volcano's queues, by queue: those of PodGroups.
-[[nodiscard]] std::map<std::string, resource_amounts> used_by_queue(std::span<const manifest> objects);
+/// Why a Queue of Volcano that is stopped lets nobody in: "it is closed".
+[[nodiscard]] std::string stopped_words(const manifest& queue);
 /// The amount as people write it: "8", cpu "12.5", memory "64 GiB".
 [[nodiscard]] std::string queue_amount_words(const std::string& resource, std::int64_t amount);
 /// The resources, devices before CPU, memory and pods.

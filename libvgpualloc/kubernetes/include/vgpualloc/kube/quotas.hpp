@@ -56,6 +56,9 @@ public:
     /// The objects outlive this. `more` has what is added: classes that are known as well, and parts of workloads.
     explicit quota_book(std::span<const manifest> objects, std::span<const manifest> more = {});
 
+    /// Other nodes than those of the objects are asked about (queue_book::forget_nodes()).
+    void forget_nodes() noexcept { queues_.forget_nodes(); }
+
     /// How many of `pods` pods like that of the object are made.
     [[nodiscard]] quota_admission admit(const manifest& object, std::int64_t pods);
 
