@@ -28,7 +28,7 @@ class RecordedQueues(CliTest):
     def test_whatif_and_why_let_in_what_kueue_admits(self):
         self.compare(kueue_answers, "kueue_admissions", 120)
 
-    def test_whatif_starts_what_volcano_binds(self):
+    def test_whatif_lets_in_what_volcano_binds(self):
         self.compare(volcano_answers, "volcano_queues", 86)
 
 

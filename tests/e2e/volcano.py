@@ -6,8 +6,8 @@
 
 Fills an API server with random setups (volcano_objects.py), one after the other, and runs Volcano's scheduler on each, with the
 actions and plugins of its usual configuration. What is there when it has nothing more to do is a file for vgpusim. Then one more
-PodGroup comes with its pods, as Volcano's controllers make them of a Job or a pod: `whatif --add-pods` has to start as many pods of
-it as Volcano does, and none if the PodGroup stays Pending. Where setups.json is kept, --replay compares again without Volcano.
+PodGroup comes with its pods, as Volcano's controllers make them of a Job or a pod: `whatif --add-pods` has to let as many pods of it
+in as Volcano binds, or to find room for so many, and none in if the PodGroup stays Pending. Where setups.json is kept, --replay compares again without Volcano.
 """
 
 import tempfile
