@@ -182,7 +182,7 @@ class BoundTest(CliTest):
         self.assert_refused(self.vgpusim("bound", "--nodes", "none.csv", "--pods", "none.csv"), "none.csv")
         self.assert_refused(self.vgpusim("bound", *LISTS, "--policy", "none"), "policy", "'none'")
         self.assert_refused(self.vgpusim("bound", *LISTS, "--forced-load", "-1"), "--forced-load")
-        self.assert_refused(self.vgpusim("bound", *LISTS, "--forced-load", "nan"), "--forced-load", "not a number")
+        self.assert_refused(self.vgpusim("bound", *LISTS, "--forced-load", "nan"), "--forced-load", "expected a number")
         self.assert_refused(self.vgpusim("bound", *LISTS, "--summary", self.write("s.json", "{}")), "s.json", "policy")
         self.assert_refused(self.vgpusim("bound", *LISTS, "--summary", self.write("s.json", "{")), "s.json")
         self.assert_refused(self.vgpusim("bound", *LISTS, "--summary", "s", "--policy", "fgd"), "--summary")

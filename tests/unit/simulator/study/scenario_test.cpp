@@ -245,7 +245,7 @@ TEST_F(scenario_file, errors_name_the_file_and_the_place) {
                                                                  {R"({"polisy": "fgd"})", "polisy"},
                                                                  {R"({"departures": 1})", "departures"},
                                                                  {"[]", "object"},
-                                                                 {"{", "JSON"},
+                                                                 {"{", "the text ends inside a map"},
                                                                  {"", "JSON"},
                                                                  {"{} {}", "JSON"},
                                                                  {R"({"tune": 1e400})", ""}};
