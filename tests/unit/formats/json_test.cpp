@@ -12,6 +12,7 @@
 namespace vgpuformats {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 using vgpualloc::error;
 using vgpualloc::error_code;
@@ -83,7 +84,7 @@ TEST(parse_json, what_is_no_json_is_refused_with_line_and_column) {
         const error failure = refused(text);
         EXPECT_EQ(failure.code, error_code::malformed) << text;
         EXPECT_EQ(failure.where, place) << text;
-        EXPECT_THAT(failure.expected, HasSubstr("JSON")) << text;
+        EXPECT_THAT(failure.expected, AnyOf(HasSubstr("JSON"), HasSubstr("the text ends inside"))) << text;
     }
     EXPECT_EQ(refused("[1e999]").code, error_code::malformed);
     EXPECT_EQ(

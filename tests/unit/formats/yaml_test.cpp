@@ -14,7 +14,6 @@
 namespace vgpuformats {
 namespace {
 
-using testing::AnyOf;
 using testing::HasSubstr;
 using vgpualloc::error;
 using vgpualloc::error_code;
@@ -197,7 +196,7 @@ TEST(parse_documents, the_error_is_of_the_parser_that_came_further) {
     EXPECT_THAT(read("{\"a\": 1,\n\"b\": \"\\x\"}"), HasSubstr("f.yaml:2:"));
     EXPECT_THAT(read("{a: 1,\nb: 2,\nc: }: 3}"), HasSubstr("f.yaml:3: "));
     EXPECT_THAT(read("{\"a\": 1,\n\"a\": 2}"), HasSubstr("f.yaml:2:1: a: the key is given twice"));
-    EXPECT_THAT(read("{\"a\": [1, 2"), AnyOf(HasSubstr("JSON: "), HasSubstr("YAML: ")));
+    EXPECT_THAT(read("{\"a\": [1, 2"), HasSubstr("the text ends inside a list"));
 }
 
 } // namespace

@@ -35,8 +35,9 @@ inline std::string card_node(const std::string& name, int cards, const std::stri
     }
     return "---\nkind: Node\nmetadata:\n  name: " + name + "\n  labels: {kubernetes.io/hostname: " + name +
            "}\n  annotations:\n    volcano.sh/node-vgpu-register: '" + registered +
-           "'\nstatus:\n  allocatable: {cpu: '16', memory: 64Gi, pods: '110', volcano.sh/vgpu-number: '10', "
-           "volcano.sh/vgpu-memory: '10', volcano.sh/vgpu-cores: '10'}\n";
+           "'\nstatus:\n  allocatable: {cpu: '16', memory: 64Gi, pods: '110', volcano.sh/vgpu-number: '" +
+           std::to_string(10 * cards) + "', volcano.sh/vgpu-memory: '" + std::to_string(40960 * cards) +
+           "', volcano.sh/vgpu-cores: '" + std::to_string(100 * cards) + "'}\n";
 }
 
 /// What stands besides in a pod's metadata and in its specification, in flow style and with a comma at the end.
