@@ -17,8 +17,8 @@ SLOW = {"mig-big", "mig-mid", "mig-frozen", "mig-mixed-vendor", "mig-b200", "mig
 POLICIES = ["best_fit", "bid_price", "binpack", "fgd", "fgd_literal", "fgd_stranded", "first_fit", "mcc", "mecc", "mfi", "random", "spread", "ssp",
             "worst_fit", "compat:bestfit", "compat:dotprod", "compat:fgd", "compat:gpuclustering", "compat:gpupacking", "compat:random",
             "weighted:fgd=0.7,binpack=0.3"]
-# What HiGHS makes better or possible: without it the answer is another one, or one line.
-WITH_SOLVER = re.compile(r"^(bound|plan .*--consolidate|.*dual_price|run .*--bound|study|.*price_demand|.*--prices lp)")
+# What HiGHS makes better or possible, and a list that says whether there is `fetch`: without them the answer is another one, or one line.
+WITH_EXTRAS = re.compile(r"^(bound|plan .*--consolidate|.*dual_price|run .*--bound|help$|--help$)")
 
 
 def lay_out(source, folder):

@@ -17,7 +17,7 @@ import corpus
 
 SOURCE = Path(os.environ.get("VGA_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 VGPUSIM = os.environ.get("VGPUSIM", "vgpusim")
-WITHOUT_SOLVER = os.environ.get("VGPUSIM_WITHOUT_EXTRAS")
+WITHOUT_EXTRAS = os.environ.get("VGPUSIM_WITHOUT_EXTRAS")
 MODULE = Path(os.environ.get("VGPUALLOC_WASM", SOURCE / "build" / "web" / "vgpualloc.wasm"))
 STDIN = json.dumps({"kind": "List", "apiVersion": "v1", "items": []})
 SKIPPED = 77
@@ -33,6 +33,7 @@ TIMES = [
     (re.compile(rb"<td>[^<]*, on this machine</td>.*?</tr>", re.DOTALL), b"<tr></tr>"),
 ]
 LAST_COLUMN = re.compile(rb" +[0-9]+$", re.MULTILINE)  # of what `compare` prints: decisions per second
+OTHER_FLAGS = re.compile(rb"(?:(?:Needs|Excludes):(?: --?[a-z-]+)+ ?)+")
 NEEDS_SOLVER = "a vgpusim built with HiGHS"
 
 
@@ -49,7 +50,10 @@ def untimed(content):
 
 
 def printed_by(words, stdout):
-    return LAST_COLUMN.sub(b"", stdout) if words[:1] == ["compare"] else stdout
+    if words[:1] == ["compare"]:
+        stdout = LAST_COLUMN.sub(b"", stdout)
+    # CLI11 lists them by where they lie in memory.
+    return OTHER_FLAGS.sub(lambda line: b" ".join(sorted(line.group().split())), stdout) if "help" in "".join(words) else stdout
 
 
 def files_of(folder):
@@ -117,12 +121,12 @@ def main():
         equal, without, failed = 0, 0, []
         for words, native, module in zip(commands, theirs, module_answers(untouched, folder, commands)):
             differences = native.differences(module)
-            if differences and corpus.WITH_SOLVER.search(" ".join(words)):
+            if differences and corpus.WITH_EXTRAS.search(" ".join(words)):
                 if says_that_it_has_no_solver(module):
                     without += 1
                     continue
-                if WITHOUT_SOLVER:
-                    differences = native_answer(WITHOUT_SOLVER, place, words).differences(module)
+                if WITHOUT_EXTRAS:
+                    differences = native_answer(WITHOUT_EXTRAS, place, words).differences(module)
             if differences:
                 failed.append((words, differences))
             else:
