@@ -204,6 +204,8 @@ func addOutput(flags *pflag.FlagSet, name string) func() (output, page string, e
 			return "html", page, nil
 		case !slices.Contains([]string{"table", "wide", "json", "yaml"}, *format):
 			return "", "", fmt.Errorf("--output %q: expected table, wide, json, yaml or html=FILE", *format)
+		case *isJSON && flags.Changed("output") && *format != "json":
+			return "", "", fmt.Errorf("--output %q: expected either this format or --json", *format)
 		case *isJSON:
 			return "json", "", nil
 		}

@@ -78,7 +78,6 @@ func TestAnswersAreVgpusimsOnTheExport(t *testing.T) {
 		{atlas, "show -o wide", "show cluster.json -o wide"},
 		{atlas, "show -o yaml", "show cluster.json -o yaml"},
 		{atlas, "show -o json", "show cluster.json -o json"},
-		{atlas, "show --json -o yaml", "show cluster.json --json -o yaml"},
 		{atlas, "show -l a100-*,t4-1 --by node -n train", "show cluster.json -l a100-*,t4-1 --by node -n train"},
 		{atlas, "show --by rak", "show cluster.json --by rak"},
 		{atlas, "show -l zone=z", "show cluster.json -l zone=z"},
@@ -150,7 +149,7 @@ func TestBadFlagsAreOneLineAndCode2(t *testing.T) {
 	server := inFolder(t, atlas)
 	for _, arguments := range [][]string{
 		{}, {"shwo"}, {"show", "--bye=pool"}, {"show", "cluster.json"}, {"show", "--by="}, {"show", "-o", "html"}, {"show", "-o", "html="}, {"show", "-o", "html=-"}, {"show", "-o", "html=."}, {"show", "-o", "html=a/"},
-		{"show", "-o", "html=page.html", "--json"}, {"show", "-o", "html=prices.json", "--prices=prices.json"}, {"show", "-o", "html=page.html", "-w"}, {"show", "-o", "pdf"}, {"show", "--prices=nothing.json"},
+		{"show", "-o", "html=page.html", "--json"}, {"show", "-o", "html=prices.json", "--prices=prices.json"}, {"show", "-o", "html=page.html", "-w"}, {"show", "-o", "pdf"}, {"show", "--json", "-o", "yaml"}, {"show", "--prices=nothing.json"},
 		{"why", "a", "b"}, {"why", ""}, {"why", "-n", "train"}, {"why", "train/llm-3", "-n", "train"}, {"plan", "-n", "train", "--consolidate=nodes"},
 		{"whatif", "--find-nodes=a100-1", "--find-layout=mig-1"}, {"whatif", "--add-pods=-", "--node-template=-"},
 		{"show", "--request-timeout=soon"}, {"show", "--request-timeout=-1s"}, {"show", "--kubeconfig=nothing"}, {"show", "--context=other"},
