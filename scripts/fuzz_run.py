@@ -24,6 +24,7 @@ PROGRAMS = Path(os.environ["VGPUALLOC_FUZZ_PROGRAMS"])
 CANARY = "canary"
 CANARY_SECONDS_LEAST = 20
 UNIT_SECONDS = 1     # longer is a hang
+UNIT_SECONDS_OF = {"c_api": 4}  # one input is a program of calls, in which prices are learned: 1.3 s where nothing hangs
 MEMORY_MIB = 512     # more is a finding too
 BYTES_MAX = 4096     # of an input
 BYTES_MAX_OF = {"recordings": 16384, "catalogs": 8192, "decision_logs": 8192}
@@ -76,6 +77,10 @@ def run(command):
         return process.returncode, output.read().decode(errors="replace"), used.ru_utime + used.ru_stime
 
 
+def seconds_of(target):
+    return UNIT_SECONDS_OF.get(target, UNIT_SECONDS)
+
+
 def cpu_seconds(target, path):
     """What one input costs a process of its own."""
     return run([program(target), "-timeout=60", str(path)])[2]
@@ -84,12 +89,12 @@ def cpu_seconds(target, path):
 def is_hang(target, path):
     """libFuzzer looks at the wall clock, which goes on while other processes have the processor."""
     with tempfile.NamedTemporaryFile() as nothing:
-        return cpu_seconds(target, path) - cpu_seconds(target, nothing.name) >= UNIT_SECONDS
+        return cpu_seconds(target, path) - cpu_seconds(target, nothing.name) >= seconds_of(target)
 
 
 def run_once(target, seconds, folders, seed, findings):
     bytes_max = BYTES_MAX_OF.get(target, BYTES_MAX)
-    command = [program(target), f"-max_total_time={max(1, round(seconds))}", f"-timeout={UNIT_SECONDS}",
+    command = [program(target), f"-max_total_time={max(1, round(seconds))}", f"-timeout={seconds_of(target)}",
                f"-timeout_exitcode={HANG_EXIT}", f"-rss_limit_mb={MEMORY_MIB}", f"-max_len={bytes_max}",
                f"-artifact_prefix={findings}/", "-print_final_stats=1"]
     if seed:
