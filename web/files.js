@@ -1,10 +1,21 @@
 // @ts-check
 // Files in memory, as one question to the module sees them: a file system that begins with the inputs and ends with what was written.
 
-/** @typedef {{ ino: bigint, bytes: Uint8Array, size: number, isWritten: boolean }} File of which `bytes` may be longer than `size` */
+/** @typedef {{ ino: bigint, bytes: Uint8Array, size: number, isWritten: boolean, changed: bigint }} File of which `bytes` may be longer than `size`; `changed` stands for a time, and differs where bytes may */
 /** @typedef {{ ino: bigint, isFolder: true }} Folder */
 
 const firstCapacity = 4096;
+
+let changes = 0n;
+/** @type {WeakMap<Uint8Array, bigint>} the same bytes are the same version in every question */
+const versions = new WeakMap();
+
+/** @param {Uint8Array} bytes of an input, which nobody changes */
+function versionOf(bytes) {
+  const known = versions.get(bytes) ?? ++changes;
+  versions.set(bytes, known);
+  return known;
+}
 
 /** The path from the root without ".", ".." and doubled slashes; null where it leads above the root. @param {string} path */
 export function normalised(path) {
@@ -33,7 +44,7 @@ export class Files {
       const path = normalised(name);
       if (!path) throw new RangeError(`"${name}" is no name of a file`);
       this.#addParents(path);
-      this.#entries.set(path, { ino: this.#inodes++, bytes, size: bytes.length, isWritten: false });
+      this.#entries.set(path, { ino: this.#inodes++, bytes, size: bytes.length, isWritten: false, changed: versionOf(bytes) });
     }
   }
 
@@ -61,7 +72,7 @@ export class Files {
 
   /** A new file, empty, whose folder is there. @param {string} path */
   create(path) {
-    const file = { ino: this.#inodes++, bytes: new Uint8Array(0), size: 0, isWritten: true };
+    const file = { ino: this.#inodes++, bytes: new Uint8Array(0), size: 0, isWritten: true, changed: ++changes };
     this.#entries.set(path, file);
     return file;
   }
@@ -110,6 +121,7 @@ export function put(file, offset, bytes) {
   file.bytes.set(bytes, offset);
   file.size = Math.max(file.size, end);
   file.isWritten = true;
+  file.changed = ++changes;
 }
 
 /** Empties a file. @param {File} file */
@@ -117,4 +129,5 @@ export function truncate(file) {
   file.bytes = new Uint8Array(0);
   file.size = 0;
   file.isWritten = true;
+  file.changed = ++changes;
 }

@@ -14,5 +14,6 @@ extern "C" __attribute__((export_name("answer"))) int answer() {
     std::vector<unsigned char> texts(bytes + 1);
     std::vector<unsigned char*> arguments(count + 1);
     if (__wasi_args_get(arguments.data(), texts.data()) != __WASI_ERRNO_SUCCESS) return -1;
+    vgpusim::cli::keep_inputs_between_calls();
     return vgpusim::cli::run_program(static_cast<int>(count), reinterpret_cast<char**>(arguments.data()));
 }

@@ -71,7 +71,10 @@ export function wasi(memory, now) {
     to.setBigUint64(at + 8, entry?.ino ?? 0n, true);
     to.setUint8(at + 16, !entry ? fileType.unknown : 'isFolder' in entry ? fileType.folder : fileType.file);
     to.setBigUint64(at + 24, 1n, true);
-    if (entry && 'size' in entry) to.setBigUint64(at + 32, BigInt(entry.size), true);
+    if (entry && 'size' in entry) {
+      to.setBigUint64(at + 32, BigInt(entry.size), true);
+      to.setBigUint64(at + 48, entry.changed, true); // the time of the last change
+    }
     return errno.success;
   };
   /** The error of a path at which nothing is. @param {string | null} path */

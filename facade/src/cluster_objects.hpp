@@ -11,11 +11,11 @@
 namespace vgpufacade {
 
 /// The objects of these inputs. Error missing where none is a node and nothing else is wrong with them.
-[[nodiscard]] inline expected<std::vector<vgpualloc::kube::manifest>>
-objects_with_nodes(const std::vector<std::string>& files, vgpusim::input_reader& from) {
-    auto objects = load_objects(files, from);
+[[nodiscard]] inline expected<vgpusim::shared_objects> objects_with_nodes(const std::vector<std::string>& files,
+                                                                          vgpusim::input_reader& from) {
+    auto objects = load_shared_objects(files, from);
     if (!objects) return objects;
-    if (auto checked = vgpusim::check_nodes(*objects, files); !checked) return unexpected(std::move(checked).error());
+    if (auto checked = vgpusim::check_nodes(**objects, files); !checked) return unexpected(std::move(checked).error());
     return objects;
 }
 

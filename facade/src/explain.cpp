@@ -198,10 +198,10 @@ expected<std::vector<error>> explain(explain_question chosen, const vgpuformats:
     }
     const auto objects = objects_with_nodes(chosen.cluster, from);
     if (!objects) return unexpected(objects.error());
-    auto cluster = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)}, stop);
+    auto cluster = kube::make_snapshot(**objects, vgpualloc::dialect_set{*std::move(config)}, stop);
     if (!cluster) return unexpected(cluster.error());
     if (auto known = check_node(*cluster, chosen.node); !known) return unexpected(known.error());
-    auto pods = find_pods(*objects, *cluster, chosen, from);
+    auto pods = find_pods(**objects, *cluster, chosen, from);
     if (!pods) return unexpected(pods.error());
     // These admit pods of a file, and pods that wait have passed them.
     std::erase_if(cluster->rule_objects,

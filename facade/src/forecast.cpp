@@ -31,7 +31,7 @@ forecast(const forecast_question& question, const vgpuformats::input_source& sou
     if (!trend) return unexpected(trend.error());
     const auto objects = objects_with_nodes(question.cluster, from);
     if (!objects) return unexpected(objects.error());
-    const auto seen = vgpuops::show::overview_of(*objects, vgpualloc::dialect_set{*std::move(config)},
+    const auto seen = vgpuops::show::overview_of(**objects, vgpualloc::dialect_set{*std::move(config)},
                                                  {.nodes = question.nodes}, stop);
     if (!seen) return unexpected(seen.error());
     return vgpuops::forecast::forecast_of(*seen, *trend);

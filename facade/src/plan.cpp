@@ -136,14 +136,14 @@ expected<vgpuops::whatif::moves_answer> plan_moves(plan_question chosen, const v
     if (!config) return unexpected(config.error());
     const auto objects = objects_with_nodes(chosen.cluster, from);
     if (!objects) return unexpected(objects.error());
-    if (auto checked = check_kept_namespaces(chosen.asked.movable.namespaces_kept, *objects); !checked) {
+    if (auto checked = check_kept_namespaces(chosen.asked.movable.namespaces_kept, **objects); !checked) {
         return unexpected(std::move(checked).error());
     }
-    auto state = kube::make_snapshot(*objects, vgpualloc::dialect_set{*std::move(config)}, stop);
+    auto state = kube::make_snapshot(**objects, vgpualloc::dialect_set{*std::move(config)}, stop);
     if (!state) return unexpected(state.error());
     expected<kube::snapshot_pod> pod{kube::snapshot_pod{}};
     if (!chosen.pod.empty()) pod = pending_pod(*state, chosen.pod);
-    if (!chosen.added_pod.empty()) pod = pod_of_file(chosen.added_pod, *objects, *state, from);
+    if (!chosen.added_pod.empty()) pod = pod_of_file(chosen.added_pod, **objects, *state, from);
     if (!pod) return unexpected(pod.error());
 
     std::unique_ptr<plan::lp_solver> solver; // a build without one has the bound by amounts
@@ -151,8 +151,8 @@ expected<vgpuops::whatif::moves_answer> plan_moves(plan_question chosen, const v
     chosen.asked.solver = solver.get();
     const auto begin = std::chrono::steady_clock::now();
     const auto unit = chosen.consolidated == "nodes" ? plan::emptied_unit::node : plan::emptied_unit::device;
-    auto answered = chosen.consolidated.empty() ? vgpuops::whatif::plan_room(*state, *objects, *pod, chosen.asked)
-                                                : vgpuops::whatif::plan_emptying(*state, *objects, unit, chosen.asked);
+    auto answered = chosen.consolidated.empty() ? vgpuops::whatif::plan_room(*state, **objects, *pod, chosen.asked)
+                                                : vgpuops::whatif::plan_emptying(*state, **objects, unit, chosen.asked);
     if (stop.raised()) return unexpected(stop_signal::stopped());
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     if (answered) answered->plan_s = passed.count();

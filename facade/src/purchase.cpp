@@ -141,7 +141,7 @@ expected<purchase_answer> find_purchase(const purchase_question& question, const
     if (!prices) return unexpected(prices.error());
     const auto objects = objects_with_nodes(question.cluster, from);
     if (!objects) return unexpected(objects.error());
-    auto cluster = vgpuops::whatif::with_kinds(*objects, vgpualloc::dialect_set{*std::move(config)}, *catalog,
+    auto cluster = vgpuops::whatif::with_kinds(**objects, vgpualloc::dialect_set{*std::move(config)}, *catalog,
                                                question.kinds, "--buy", stop);
     if (!cluster) return unexpected(std::move(cluster).error());
     purchase_answer answer{.goal = *std::move(goal),
@@ -164,7 +164,7 @@ expected<purchase_answer> find_purchase(const purchase_question& question, const
                                            cluster->state.dialects, from);
     if (!table) return unexpected(table.error());
     purchase_runs runs{question, cluster->state, *table, stop};
-    if (auto ready = runs.prepare(*objects, cluster->kinds); !ready) return unexpected(std::move(ready).error());
+    if (auto ready = runs.prepare(**objects, cluster->kinds); !ready) return unexpected(std::move(ready).error());
     std::ranges::move(vgpusim::warnings_of(runs.start_counts(), question.cluster.front()),
                       std::back_inserter(answer.warnings));
     const auto holds = [&](std::span<const std::int64_t> nodes) -> expected<bool> {

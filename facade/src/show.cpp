@@ -26,7 +26,7 @@ expected<void> add_cost(const std::string& name, const vgpualloc::power_catalog&
 struct show_inputs {
     vgpualloc::hardware_catalog catalog;
     vgpualloc::dialect_set dialects;
-    std::vector<vgpualloc::kube::manifest> objects;
+    vgpusim::shared_objects objects;
 };
 
 expected<show_inputs> inputs_of(const show_question& question, vgpusim::input_reader& from) {
@@ -53,7 +53,7 @@ expected<vgpuops::show::overview> show(const show_question& question, const vgpu
     vgpusim::input_reader from{source, vgpusim::records_kept::none, stop};
     const auto inputs = inputs_of(question, from);
     if (!inputs) return unexpected(inputs.error());
-    auto seen = vgpuops::show::overview_of(inputs->objects, inputs->dialects, question.chosen, stop);
+    auto seen = vgpuops::show::overview_of(*inputs->objects, inputs->dialects, question.chosen, stop);
     if (!seen) return seen;
     if (auto priced = price(question, *inputs, from, *seen); !priced) return unexpected(std::move(priced).error());
     return seen;
@@ -64,7 +64,7 @@ expected<answer_html> show_page(const show_question& question, bool lists_all, c
     vgpusim::input_reader from{source, vgpusim::records_kept::none, stop};
     const auto inputs = inputs_of(question, from);
     if (!inputs) return unexpected(inputs.error());
-    auto both = vgpuops::why::overview_and_waiting(inputs->objects, inputs->dialects, question.chosen, stop);
+    auto both = vgpuops::why::overview_and_waiting(*inputs->objects, inputs->dialects, question.chosen, stop);
     if (!both) return unexpected(std::move(both).error());
     if (auto priced = price(question, *inputs, from, both->seen); !priced) return unexpected(std::move(priced).error());
     const vgpureport::answer_page page = page_of(both->seen, both->waiting, question, lists_all);

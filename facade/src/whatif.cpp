@@ -116,10 +116,45 @@ expected<std::vector<vgpualloc::kube::manifest>> read_templates(const std::vecto
 
 /// A question whose inputs are read.
 struct read_question {
-    std::vector<vgpualloc::kube::manifest> objects;
+    vgpusim::shared_objects objects;
     vgpualloc::dialect_set dialects;
     vgpuops::whatif::question asked;
 };
+
+/// Policies that have heard of the pods of a cluster at which they look.
+struct learned_of_start {
+    std::shared_ptr<const vgpualloc::kube::snapshot> start;
+    std::shared_ptr<const vgpualloc::owned_policies> learned;
+};
+
+/// What the question before about the same files has left: the cluster as it is read, and policies that know its pods.
+/// Nothing, where the source keeps nothing.
+void add_kept_start(const whatif_question& chosen, input_reader& from, const vgpusim::shared_objects& objects,
+                    const vgpualloc::dialect_set& dialects, vgpuops::whatif::question& asked) {
+    std::vector<std::string> files = chosen.cluster;
+    for (const auto& more : {chosen.dialects.catalog, chosen.dialects.config})
+        files.insert(files.end(), more.begin(), more.end());
+    const std::string version = version_of(files, from);
+    if (version.empty()) return;
+    vgpuformats::kept_values& values = *from.source().kept();
+    asked.start = values.find<vgpualloc::kube::snapshot>("start", version);
+    if (!asked.start) {
+        auto state = vgpualloc::kube::make_snapshot(*objects, dialects, from.stop());
+        if (!state) return; // the answer says why
+        asked.start = std::make_shared<const vgpualloc::kube::snapshot>(*std::move(state));
+        values.keep("start", version, asked.start);
+    }
+    if (asked.make_policies) return; // they are the caller's
+    const std::string key = fmt::format("learned {} {} {}", asked.policy, asked.device_policy, asked.seed);
+    auto known = values.find<learned_of_start>(key, version);
+    if (!known || known->start != asked.start) {
+        auto learned = learned_policies(*asked.start, asked);
+        if (!learned) return;
+        known = std::make_shared<const learned_of_start>(learned_of_start{asked.start, *std::move(learned)});
+        values.keep(key, version, known);
+    }
+    asked.learned = known->learned;
+}
 
 expected<read_question> read(whatif_question chosen, const vgpuformats::input_source& source, const stop_signal& stop) {
     chosen.asked.stop = stop;
@@ -132,15 +167,15 @@ expected<read_question> read(whatif_question chosen, const vgpuformats::input_so
     chosen.asked.catalog = *std::move(catalog);
     // A cluster may consist of templates alone.
     auto objects =
-        chosen.templates.empty() ? objects_with_nodes(chosen.cluster, from) : load_objects(chosen.cluster, from);
+        chosen.templates.empty() ? objects_with_nodes(chosen.cluster, from) : load_shared_objects(chosen.cluster, from);
     if (!objects) return unexpected(objects.error());
     if (auto pods = read_added_pods(chosen, from); !pods) return unexpected(pods.error());
     auto templates = read_templates(chosen.templates, from);
     if (!templates) return unexpected(templates.error());
     chosen.asked.templates = *std::move(templates);
-    return read_question{.objects = *std::move(objects),
-                         .dialects = vgpualloc::dialect_set{*std::move(config)},
-                         .asked = std::move(chosen.asked)};
+    const vgpualloc::dialect_set dialects{*std::move(config)};
+    add_kept_start(chosen, from, *objects, dialects, chosen.asked);
+    return read_question{.objects = *std::move(objects), .dialects = dialects, .asked = std::move(chosen.asked)};
 }
 
 } // namespace
@@ -152,7 +187,7 @@ expected<vgpuops::whatif::answer> whatif(whatif_question question, const vgpufor
     std::unique_ptr<vgpualloc::plan::lp_solver> solver; // a build without one has the bound by amounts
     if (!inputs->asked.find_kind.empty()) solver = vgpusim::find_solver("whatif", stop).value_or(nullptr);
     inputs->asked.solver = solver.get();
-    return vgpuops::whatif::answer_of(inputs->objects, inputs->dialects, std::move(inputs->asked));
+    return vgpuops::whatif::answer_of(*inputs->objects, inputs->dialects, std::move(inputs->asked));
 }
 
 namespace {
@@ -198,10 +233,10 @@ private:
             wanted.modes.push_back({.node = layouts.nodes[node], .mode = "mig", .layout = row.layouts[node]});
         }
         const auto state =
-            vgpuops::whatif::changed_cluster(inputs_->objects, inputs_->dialects, wanted, inputs_->asked.stop);
+            vgpuops::whatif::changed_cluster(*inputs_->objects, inputs_->dialects, wanted, inputs_->asked.stop);
         if (!state) return unexpected(state.error());
         const auto seed = static_cast<std::int64_t>(inputs_->asked.seed);
-        auto start = table_->start_from(*state, inputs_->objects, seed);
+        auto start = table_->start_from(*state, *inputs_->objects, seed);
         if (!start) return unexpected(std::move(start).error());
         return table_->waits_from(*state, *std::move(start), seed, inputs_->asked.stop);
     }
@@ -244,14 +279,14 @@ expected<vgpuops::whatif::layouts_found> find_layouts(whatif_question question, 
     if (!inputs) return unexpected(inputs.error());
     const auto solver = vgpusim::find_solver("whatif", stop).value_or(nullptr);
     inputs->asked.solver = solver.get();
-    auto layouts = vgpuops::whatif::find_layouts(inputs->objects, inputs->dialects, inputs->asked, nodes);
+    auto layouts = vgpuops::whatif::find_layouts(*inputs->objects, inputs->dialects, inputs->asked, nodes);
     if (!layouts || settings.pods.empty()) return layouts;
     input_reader from{source, vgpusim::records_kept::none, stop};
-    const auto cluster = vgpualloc::kube::make_snapshot(inputs->objects, inputs->dialects, stop);
+    const auto cluster = vgpualloc::kube::make_snapshot(*inputs->objects, inputs->dialects, stop);
     if (!cluster) return unexpected(cluster.error());
     const auto table = start_replays::read(settings, cluster->dialects, from);
     if (!table) return unexpected(table.error());
-    const auto start = table->start_from(*cluster, inputs->objects, static_cast<std::int64_t>(inputs->asked.seed));
+    const auto start = table->start_from(*cluster, *inputs->objects, static_cast<std::int64_t>(inputs->asked.seed));
     if (!start) return unexpected(start.error());
     layouts->warnings = vgpusim::warnings_of(start->counts, cluster_name);
     const std::size_t rows =

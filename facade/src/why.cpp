@@ -29,7 +29,7 @@ expected<vgpuops::why::waiting_answer> why(const why_question& question, const v
     if (!config) return unexpected(std::move(config).error());
     const auto objects = objects_with_nodes(question.cluster, from);
     if (!objects) return unexpected(objects.error());
-    return vgpuops::why::waiting_of(*objects, vgpualloc::dialect_set{*std::move(config)}, stop);
+    return vgpuops::why::waiting_of(**objects, vgpualloc::dialect_set{*std::move(config)}, stop);
 }
 
 expected<one_answer> why_one(const why_question& question, const std::string& named,
@@ -42,16 +42,16 @@ expected<one_answer> why_one(const why_question& question, const std::string& na
     if (!objects) return unexpected(objects.error());
     const vgpualloc::dialect_set dialects{*std::move(config)};
     const bool is_input = named == vgpuformats::standard_input || source.has(named);
-    if (is_input && !is_of_cluster(*objects, named)) {
+    if (is_input && !is_of_cluster(**objects, named)) {
         auto added = load_objects({named}, from);
         if (!added) return unexpected(std::move(added).error());
-        auto answered = why::pod_of_file(*objects, dialects, *std::move(added), named, stop);
+        auto answered = why::pod_of_file(**objects, dialects, *std::move(added), named, stop);
         return answered ? expected<one_answer>{*std::move(answered)} : unexpected(std::move(answered).error());
     }
-    auto about_pod = why::pod_of(*objects, dialects, named, stop);
+    auto about_pod = why::pod_of(**objects, dialects, named, stop);
     if (about_pod) return one_answer{*std::move(about_pod)};
     if (about_pod.error().code != error_code::unknown_name) return unexpected(std::move(about_pod).error());
-    auto about_owner = why::owner_of(*objects, dialects, named, stop);
+    auto about_owner = why::owner_of(**objects, dialects, named, stop);
     if (!about_owner) return unexpected(std::move(about_owner).error());
     if (!*about_owner) return unexpected(std::move(about_pod).error());
     return one_answer{**std::move(about_owner)};

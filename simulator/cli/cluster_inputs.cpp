@@ -7,15 +7,26 @@
 
 #include "commands.hpp"
 #include "options.hpp"
+#include "vgpucli/command_line.hpp"
 #include "vgpuformats/files.hpp"
 #include "vgpuformats/input.hpp"
 #include "vgputraces/file_source.hpp"
 
 namespace vgpusim::cli {
 
+namespace {
+
+bool keeps_inputs = false;
+
+} // namespace
+
+void keep_inputs_between_calls() { keeps_inputs = true; }
+
 const vgpuformats::input_source& files_here() {
     static const vgputraces::file_source files;
-    return files;
+    static vgpuformats::kept_values kept;
+    static const vgputraces::file_source keeping_files{kept};
+    return keeps_inputs ? keeping_files : files;
 }
 
 void add_cluster(CLI::App& command, std::vector<std::string>& to) {

@@ -1,6 +1,8 @@
 #include "vgputraces/file_source.hpp"
 
+#include <chrono>
 #include <filesystem>
+#include <string>
 #include <system_error>
 
 #include "vgputraces/locate.hpp"
@@ -21,6 +23,17 @@ std::string file_source::resolve_from(const std::string& from, const std::string
     if (has(beside)) return beside;
     const std::string listed = find_trace(name);
     return listed.empty() ? beside : listed;
+}
+
+std::string file_source::version_of(const std::string& name) const {
+    std::error_code failure;
+    if (!std::filesystem::is_regular_file(name, failure)) return {};
+    const auto size = std::filesystem::file_size(name, failure);
+    if (failure) return {};
+    const auto changed = std::filesystem::last_write_time(name, failure);
+    if (failure) return {};
+    const std::chrono::nanoseconds since_epoch = changed.time_since_epoch();
+    return std::to_string(size) + " " + std::to_string(since_epoch.count());
 }
 
 } // namespace vgputraces

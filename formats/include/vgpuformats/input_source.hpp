@@ -9,6 +9,7 @@
 #include "vgpualloc/core/expected.hpp"
 #include "vgpuformats/column_table.hpp"
 #include "vgpuformats/input.hpp"
+#include "vgpuformats/kept_values.hpp"
 
 namespace vgpuformats {
 
@@ -30,6 +31,11 @@ public:
     [[nodiscard]] virtual std::string resolve(const std::string& name) const = 0;
     /// The same of an input that the input `from` names, seen from there.
     [[nodiscard]] virtual std::string resolve_from(const std::string& from, const std::string& name) const = 0;
+
+    /// Where values that were made of inputs wait for the next question; null: each question makes its own.
+    [[nodiscard]] virtual kept_values* kept() const { return nullptr; }
+    /// What is another text once the bytes of that input have changed. Empty: that cannot be told.
+    [[nodiscard]] virtual std::string version_of(const std::string& /*name*/) const { return {}; }
 };
 
 /// Inputs that the caller gives as values and that must outlive the source. It touches no file system. Names are the

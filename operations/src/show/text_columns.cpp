@@ -17,7 +17,7 @@ std::size_t characters_of(const std::string& text) {
 
 text_columns::text_columns(std::vector<column> columns) : columns_{std::move(columns)} {
     std::vector<std::string> headings;
-    for (const column& entry : columns_) headings.push_back(entry.heading);
+    for (const column& entry : columns_) headings.push_back(printable(entry.heading));
     rows_.push_back(std::move(headings));
 }
 

@@ -33,7 +33,7 @@ namespace {
 /// The policies of a question, and the workload that they take for typical.
 struct scorers {
     vgpualloc::workload typical;
-    vgpualloc::owned_policies policies;
+    std::shared_ptr<const vgpualloc::owned_policies> policies; ///< explanations go on from what these have learned
 };
 
 /// What is added asks for, and how often; of a DaemonSet once.
@@ -53,6 +53,10 @@ std::vector<vgpualloc::counted_request> added_requests(const kube::snapshot& sta
 /// Policies that learn know the pods that are there and those that come, as others know what is typical.
 void have_learned(const vgpualloc::policy_pair& policies, const kube::snapshot& state, const question& asked) {
     if (!policies.learns()) return;
+    if (asked.learned) {
+        policies.take_over(asked.learned->pair());
+        return;
+    }
     explaining::learn_of_pods(state, policies);
     for (const auto& [request, count] : added_requests(state, asked)) {
         for (std::int64_t i = 0; i < count; ++i) policies.note_arrival(request, *state.book);
@@ -77,8 +81,8 @@ expected<scorers> make_scorers(const kube::snapshot& state, const question& aske
     auto policies = asked.make_policies ? asked.make_policies(parameters, state.book->nodes())
                                         : vgpualloc::make_policies(asked.policy, asked.device_policy, parameters);
     if (!policies) return unexpected(std::move(policies).error());
-    result.policies = *std::move(policies);
-    have_learned(result.policies.pair(), state, asked);
+    result.policies = std::make_shared<const vgpualloc::owned_policies>(*std::move(policies));
+    have_learned(result.policies->pair(), state, asked);
     return result;
 }
 
@@ -88,7 +92,7 @@ public:
     questioner(kube::snapshot& state, const std::vector<kube::manifest>& objects, const question& asked,
                const std::vector<layout_change>& layouts, named_kinds templates, scorers chosen)
         : state_{&state}, objects_{&objects}, asked_{&asked}, layouts_{&layouts}, templates_{std::move(templates)},
-          scorers_{std::move(chosen)}, decider_{*state.book, scorers_.policies.pair()}, requests_{state.requests()} {
+          scorers_{std::move(chosen)}, decider_{*state.book, scorers_.policies->pair()}, requests_{state.requests()} {
         // Where there are pods, what is added changes nothing of what is idle before.
         if (requests_.empty()) requests_ = added_requests(state, asked);
     }
@@ -290,7 +294,12 @@ private:
 
     [[nodiscard]] expected<explaining::explanation> answers_to(const kube::snapshot_pod& pod) const {
         return explaining::explain(*state_, pod,
-                                   {.policy = asked_->policy, .seed = asked_->seed, .stop = asked_->stop});
+                                   {.policy = asked_->policy,
+                                    .device_policy = asked_->device_policy,
+                                    .make_policies = asked_->make_policies,
+                                    .learned = scorers_.policies,
+                                    .seed = asked_->seed,
+                                    .stop = asked_->stop});
     }
 
     void explain_refusal(const entry_outcome& outcome, pod_answer& answered) {
@@ -418,9 +427,10 @@ expected<question> with_more_templates(const std::vector<kube::manifest>& object
     const bool has_described =
         is_described(asked.find_kind) || std::ranges::any_of(asked.wanted.added_nodes, is_described_node);
     if (!has_described && asked.wanted.modes.empty()) return asked;
-    const auto cluster = kube::make_snapshot(objects, dialects, asked.stop);
-    if (!cluster) return unexpected(cluster.error());
-    auto cut = by_node(asked.wanted.modes, objects, *cluster);
+    auto own_start = asked.start ? expected<kube::snapshot>{} : kube::make_snapshot(objects, dialects, asked.stop);
+    if (!own_start) return unexpected(std::move(own_start).error());
+    const kube::snapshot& cluster = asked.start ? *asked.start : *own_start;
+    auto cut = by_node(asked.wanted.modes, objects, cluster);
     if (!cut) return unexpected(cut.error());
     asked.wanted.modes = std::move(cut->modes);
     layouts = std::move(cut->layouts);
@@ -429,7 +439,7 @@ expected<question> with_more_templates(const std::vector<kube::manifest>& object
     std::vector<kube::manifest> named = objects;
     std::ranges::copy(asked.templates, std::back_inserter(named));
     if (!asked.catalog) asked.catalog = vgpualloc::built_in_catalog();
-    catalog_kinds kinds{named, *cluster, *asked.catalog};
+    catalog_kinds kinds{named, cluster, *asked.catalog};
     for (node_addition& entry : asked.wanted.added_nodes) {
         if (!is_described(entry.kind)) continue;
         auto name = kinds.node_for(entry.kind, "--add-nodes");
@@ -447,6 +457,17 @@ expected<question> with_more_templates(const std::vector<kube::manifest>& object
 
 } // namespace
 
+expected<std::shared_ptr<const vgpualloc::owned_policies>> learned_policies(const kube::snapshot& start,
+                                                                            const question& asked) {
+    auto scorers = make_scorers(start, {.policy = asked.policy,
+                                        .device_policy = asked.device_policy,
+                                        .make_policies = asked.make_policies,
+                                        .seed = asked.seed,
+                                        .stop = asked.stop});
+    if (!scorers) return unexpected(std::move(scorers).error());
+    return scorers->policies->pair().learns() ? std::move(scorers->policies) : nullptr;
+}
+
 expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
                            question original) {
     if (auto checked = check_templates(objects, original); !checked) return unexpected(checked.error());
@@ -456,17 +477,21 @@ expected<answer> answer_of(const std::vector<kube::manifest>& objects, const vgp
         if (auto refusal = admission.admit(object)) object.problems.push_back(*std::move(refusal));
     }
     std::vector<layout_change> layouts;
-    const auto described = with_more_templates(objects, dialects, std::move(original), layouts);
+    auto described = with_more_templates(objects, dialects, std::move(original), layouts);
     if (!described) return unexpected(described.error());
-    const question& asked = *described;
+    question& asked = *described;
     std::vector<kube::manifest> with_templates; // a copy of all objects, which a cluster alone does without
     for (const kube::manifest& object : asked.templates) {
         if (!object.node && object.kind != "ConfigMap") continue; // one may say more of a node
         if (with_templates.empty()) with_templates = objects;
         with_templates.push_back(object);
     }
-    auto state = kube::make_snapshot(with_templates.empty() ? objects : with_templates, dialects, asked.stop);
+    const bool begins_with_start = asked.start && with_templates.empty();
+    auto state = begins_with_start
+                     ? expected<kube::snapshot>{asked.start->copy()}
+                     : kube::make_snapshot(with_templates.empty() ? objects : with_templates, dialects, asked.stop);
     if (!state) return unexpected(state.error());
+    if (!begins_with_start || !asked.wanted.added_pods.empty()) asked.learned = nullptr; // it is of other nodes or pods
     warn_of_pods_there(objects, asked.wanted.added_pods, state->warnings);
     state->expect_pods(asked.wanted.added_pods);
     auto templates = take_templates(*state, asked.templates, "--node-template");

@@ -434,13 +434,21 @@ private:
         const auto released = state_->book->release(pod);
         VGA_ASSERT(released.has_value(), "what runs was adopted");
     }
+    /// A pod that nothing makes again ends.
     void evict(pod_id pod) {
         release(pod);
-        evicted_.push_back(pod);
+        if (!bare_pods_) {
+            bare_pods_.emplace();
+            for (const kube::manifest& object : *objects_) {
+                if (object.kind == "Pod" && object.controller.empty()) bare_pods_->insert(kube::full_name_of(object));
+            }
+        }
+        if (!bare_pods_->contains(state_->bound[pod.at()].pod.full_name())) evicted_.push_back(pod);
     }
 
     kube::snapshot* state_;
     const std::vector<kube::manifest>* objects_;
+    std::optional<std::set<std::string>> bare_pods_; ///< names of those without a controller; none until it is needed
     const named_kinds* kinds_; ///< that nodes may become like
     std::set<std::string> gone_;
     std::vector<pod_id> evicted_;

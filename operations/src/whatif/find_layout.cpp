@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -64,8 +65,12 @@ public:
 
 private:
     expected<void> prepare(const std::string& set) {
-        auto cluster = kube::make_snapshot(*objects_, *dialects_, asked_.stop);
-        if (!cluster) return unexpected(cluster.error());
+        if (!asked_.start) {
+            auto start = kube::make_snapshot(*objects_, *dialects_, asked_.stop);
+            if (!start) return unexpected(std::move(start).error());
+            asked_.start = std::make_shared<const kube::snapshot>(*std::move(start));
+        }
+        auto cluster = std::make_unique<kube::snapshot>(asked_.start->copy());
         read_added(*cluster);
         if (auto read = read_mix(*cluster); !read) return read;
         const auto members = nodes_named(*cluster, set, "--find-layout");

@@ -140,7 +140,7 @@ expected<pod_answer> finished(kube::snapshot& state, const std::vector<kube::man
 void add_quota(kube::snapshot& state, const std::vector<kube::manifest>& objects, const kube::manifest& maker,
                const show::held_job& held, pod_answer& to, const stop_signal& stop) {
     const std::string ns = kube::namespace_of(maker);
-    std::erase_if(state.pending, [&](const kube::snapshot_pod& pod) { return pod.ns != ns; });
+    std::erase_if(state.pending.own_items(), [&](const kube::snapshot_pod& pod) { return pod.ns != ns; });
     const waiting_rooms waiting = rooms_for_waiting(state, objects, stop);
     std::map<std::string, show::verdict> verdicts;
     for (const kube::snapshot_pod& pod : state.pending) verdicts.emplace(pod.full_name(), show::verdict::fits_now);
@@ -262,7 +262,7 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
     kube::add_flavor_rules(admitted.rules, pod->request.rules);
     const bool is_gang = kube::starts_together(object);
     const std::int64_t minimum = is_gang && object.min_available > 0 ? object.min_available : result.pods;
-    state->pending.assign(1, *pod); // no other pod that waits takes anything
+    state->pending.own_items().assign(1, *pod); // no other pod that waits takes anything
     pod_to_start wanted{.pod = &*pod, .added = added, .file = file};
     if (auto done = add_verdict(*state, objects, *pod, result, stop); !done) return unexpected(done.error());
     if (result.verdict == show::verdict::fits_now) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -29,7 +30,7 @@ using show::verdict;
 using vgpualloc::trial;
 
 constexpr std::size_t alike_max = 3;     // changes of one sort that are listed
-constexpr std::size_t questions_max = 6; // to `whatif`, each of which reads the cluster anew
+constexpr std::size_t questions_max = 6; // to `whatif`
 constexpr std::size_t layouts_max = 6;   // likewise
 constexpr std::size_t names_shown = 3;
 
@@ -105,12 +106,24 @@ private:
         return true;
     }
 
+    /// Reads the cluster for all questions. False: it cannot be read.
+    [[nodiscard]] bool make_start() {
+        auto state = kube::make_snapshot(*objects_, *dialects_, stop_);
+        if (!state) return false;
+        start_ = std::make_shared<const kube::snapshot>(*std::move(state));
+        learned_ = whatif::learned_policies(*start_, {.stop = stop_}).value_or(nullptr);
+        return true;
+    }
+
     /// What `whatif` answers to these changes, placing all pods that wait; none once too much was asked.
     [[nodiscard]] std::optional<whatif::answer> answer_after(whatif::changes wanted) {
         if (questions_left_ == 0 || stop_.raised()) return std::nullopt;
         --questions_left_;
         wanted.added_pods = wanted_->added;
-        auto answered = whatif::answer_of(*objects_, *dialects_, {.wanted = std::move(wanted), .stop = stop_});
+        if (!start_ && !make_start()) return std::nullopt;
+        auto answered = whatif::answer_of(
+            *objects_, *dialects_,
+            {.wanted = std::move(wanted), .start = start_, .learned = learned_, .places_only = true, .stop = stop_});
         return answered ? std::optional{*std::move(answered)} : std::nullopt;
     }
 
@@ -151,17 +164,17 @@ private:
     /// Moves of pods as `plan` finds them, on a snapshot of its own, as it changes the requests of pods that run.
     void add_moves() {
         if (wanted_->pods > 1 || wanted_->booked > 0) return; // plans make room for one pod
-        auto state = kube::make_snapshot(*objects_, *dialects_, stop_);
-        if (!state) return;
+        if (!start_ && !make_start()) return;
+        auto state = start_->copy();
         kube::snapshot_pod waiting = *pod_;
         if (wanted_->added.empty()) {
-            const auto pod = std::ranges::find(state->pending, pod_->full_name(), &kube::snapshot_pod::full_name);
-            if (pod == state->pending.end()) return;
+            const auto pod = std::ranges::find(state.pending, pod_->full_name(), &kube::snapshot_pod::full_name);
+            if (pod == state.pending.end()) return;
             waiting = *pod;
         }
         whatif::moves_question question;
         question.budget.stop = stop_;
-        const auto planned = whatif::plan_room(*state, *objects_, waiting, question);
+        const auto planned = whatif::plan_room(state, *objects_, waiting, question);
         if (!planned || !planned->found || planned->moves.empty()) return;
         const auto move_words = [](const whatif::told_move& move) {
             return move.from.node == move.to.node ? fmt::format("{} within {}", move.pod, move.from.node)
@@ -393,6 +406,8 @@ private:
     stop_signal stop_;
     vgpualloc::owned_policies policies_;
     vgpualloc::allocator decider_;
+    std::shared_ptr<const kube::snapshot> start_{}; ///< of the questions; null: there was none yet
+    std::shared_ptr<const vgpualloc::owned_policies> learned_{};
     std::size_t questions_left_ = questions_max;
     std::vector<tried_change> result_{};
 };

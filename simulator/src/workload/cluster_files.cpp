@@ -58,6 +58,32 @@ expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<
     return all;
 }
 
+std::string version_of(const std::vector<std::string>& files, const input_reader& from) {
+    if (from.source().kept() == nullptr || from.keeps_records()) return {};
+    std::string version;
+    for (const std::string& path : files) {
+        const std::string own = from.source().version_of(path);
+        if (own.empty()) return {};
+        version += path + " " + own + "\n";
+    }
+    return version;
+}
+
+expected<shared_objects> load_shared_objects(const std::vector<std::string>& files, input_reader& from) {
+    using list = std::vector<vgpualloc::kube::manifest>;
+    auto* const values = from.source().kept();
+    const std::string version = version_of(files, from);
+    const std::string key = "objects " + vgpuformats::joined(files);
+    if (!version.empty()) {
+        if (auto objects = values->find<list>(key, version)) return objects;
+    }
+    auto objects = load_objects(files, from);
+    if (!objects) return unexpected(std::move(objects).error());
+    shared_objects shared = std::make_shared<const list>(*std::move(objects));
+    if (!version.empty()) values->keep(key, version, shared);
+    return shared;
+}
+
 expected<void> check_nodes(const std::vector<vgpualloc::kube::manifest>& objects,
                            const std::vector<std::string>& files) {
     const auto may_be_node = [](const auto& object) { return object.node || !object.problems.empty(); };

@@ -1,5 +1,6 @@
 // The ledger, operation by operation. Random interleavings are in tests/property.
 #include "support.hpp"
+#include "vgpualloc/model/trial.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -33,6 +34,29 @@ protected:
 };
 using ledger_test = ledger_fixture;
 using ledger_death_test = ledger_fixture;
+
+TEST_F(ledger_test, a_copy_goes_its_own_way) {
+    ASSERT_TRUE(book->reserve(book_on(5, where, {share_of_device(0, part(6000, 50))})));
+    book->commit(pod_id{5U});
+    {
+        const trial undone{*book};
+        ASSERT_TRUE(book->reserve(book_on(6, where, {share_of_device(1, part(6000, 50))})));
+    }
+    ledger same = book->copy();
+    EXPECT_TRUE(same.is_committed(pod_id{5U}));
+    EXPECT_EQ(same.events().size(), book->events().size());
+    ASSERT_TRUE(same.release(pod_id{5U}));
+    ASSERT_TRUE(same.reserve(book_on(7, bare, {})));
+    EXPECT_TRUE(book->is_live(pod_id{5U}));
+    EXPECT_FALSE(book->is_live(pod_id{7U}));
+    EXPECT_EQ(same.devices(where)[0], device_state{});
+    EXPECT_EQ(devices()[0], (device_state{mib{6000}, core_percent{50}, 1, 0}));
+    {
+        const trial undone{same};
+        ASSERT_TRUE(same.release(pod_id{7U}));
+    }
+    EXPECT_TRUE(same.is_live(pod_id{7U})) << "a copy has trials of its own";
+}
 
 TEST_F(ledger_test, a_reservation_is_seen_at_once) {
     ASSERT_TRUE(book->reserve(book_on(5, where, {share_of_device(0, part(6000, 50))})));

@@ -55,9 +55,11 @@ inline std::string pod_object(const std::string& name, int memory, const pod_ext
            std::to_string(memory) + "}}}]}\n";
 }
 
-/// A pod that has a slice of card `card` of a card_node().
+inline const std::string controlled = "ownerReferences: [{kind: ReplicaSet, name: set, uid: s, controller: true}],";
+
+/// A pod that has a slice of card `card` of a card_node(), and that is made again once it is evicted.
 inline std::string running_pod(const std::string& name, const std::string& node, int card, int memory,
-                               const std::string& metadata = "") {
+                               const std::string& metadata = controlled) {
     return pod_object(name, memory,
                       {.annotations = "volcano.sh/vgpu-ids-new: '" + ("GPU-" + node + "-" + std::to_string(card)) +
                                       ",NVIDIA," + std::to_string(memory) + ",0:'",

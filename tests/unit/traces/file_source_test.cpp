@@ -22,4 +22,21 @@ TEST(file_source, reads_files_and_finds_them_beside_a_scenario) {
     EXPECT_EQ(files.resolve(folder / "list.csv"), folder / "list.csv");
 }
 
+TEST(file_source, tells_another_version_of_a_file_once_it_has_changed) {
+    const vga_test::temporary_folder folder;
+    std::ofstream(folder / "list.csv") << "a\n";
+    vgpuformats::kept_values values;
+    const vgputraces::file_source files{values};
+    EXPECT_EQ(files.kept(), &values);
+    EXPECT_EQ(vgputraces::file_source{}.kept(), nullptr);
+    const std::string first = files.version_of(folder / "list.csv");
+    EXPECT_NE(first, "");
+    EXPECT_EQ(files.version_of(folder / "list.csv"), first);
+    std::ofstream(folder / "list.csv") << "ab\n";
+    EXPECT_NE(files.version_of(folder / "list.csv"), first);
+    EXPECT_EQ(files.version_of(folder / "none.csv"), "");
+    EXPECT_EQ(files.version_of(folder.path()), "") << "no file";
+    EXPECT_EQ(files.version_of("-"), "") << "standard input cannot be read again";
+}
+
 } // namespace

@@ -12,6 +12,10 @@ namespace vgputraces {
 /// (resolve_trace_path()); one that a scenario names, beside the scenario first.
 class file_source final : public vgpuformats::input_source {
 public:
+    file_source() = default;
+    /// Values made of files are kept there, which outlives the source.
+    explicit file_source(vgpuformats::kept_values& kept) : kept_{&kept} {}
+
     [[nodiscard]] expected<vgpuformats::input_text> read(const std::string& name,
                                                          const vgpuformats::input_options& options) const override {
         return vgpuformats::read_input(name, options);
@@ -19,6 +23,12 @@ public:
     [[nodiscard]] bool has(const std::string& name) const override;
     [[nodiscard]] std::string resolve(const std::string& name) const override;
     [[nodiscard]] std::string resolve_from(const std::string& from, const std::string& name) const override;
+    [[nodiscard]] vgpuformats::kept_values* kept() const override { return kept_; }
+    /// By the size of a file and the time of its last change; empty for what is no regular file.
+    [[nodiscard]] std::string version_of(const std::string& name) const override;
+
+private:
+    vgpuformats::kept_values* kept_ = nullptr;
 };
 
 } // namespace vgputraces

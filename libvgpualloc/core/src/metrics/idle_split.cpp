@@ -172,25 +172,28 @@ private:
         return true;
     }
 
+    /// As policy best_fit chooses: the device with the least left, of equals the first.
     bool place_on_best(const device_request& container) {
         std::optional<std::size_t> best;
+        place result;
         for (std::size_t d = 0; d < devices_.size(); ++d) {
-            const place& device = devices_[d];
-            if (device.taken || (best && device.idle >= devices_[*best].idle)) continue;
-            if (why_never(*device.spec, container) != rejection_code::none) continue;
+            place device = devices_[d];
+            if (device.taken || why_never(*device.spec, container) != rejection_code::none) continue;
             if (device.spec->mode->why_not(*device.spec, device.state, container).code != rejection_code::none) {
                 continue;
             }
+            parts_.clear();
+            device.spec->mode->candidates(*device.spec, device.state, container, parts_);
+            device.state = device.spec->mode->with(*device.spec, device.state, parts_.front());
+            device.idle = idle_of(*device.spec, device.state);
+            device.taken = true;
+            if (best && device.idle >= result.idle) continue;
             best = d;
+            result = device;
         }
         if (!best) return false;
-        place& device = devices_[*best];
-        changes_.emplace_back(*best, device);
-        parts_.clear();
-        device.spec->mode->candidates(*device.spec, device.state, container, parts_);
-        device.state = device.spec->mode->with(*device.spec, device.state, parts_.front());
-        device.idle = idle_of(*device.spec, device.state);
-        device.taken = true;
+        changes_.emplace_back(*best, devices_[*best]);
+        devices_[*best] = result;
         return true;
     }
 

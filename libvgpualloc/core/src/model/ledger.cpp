@@ -33,8 +33,16 @@ ledger::ledger(cluster nodes) : cluster_{std::move(nodes)} {
 }
 
 ledger::~ledger() = default;
+ledger::ledger(const ledger& other) = default;
 ledger::ledger(ledger&& other) noexcept = default;
 ledger& ledger::operator=(ledger&& other) noexcept = default;
+
+ledger ledger::copy() const {
+    VGA_ASSERT(!in_trial(), "a trial is undone in the ledger where it began");
+    ledger same{*this};
+    same.undo_ = nullptr;
+    return same;
+}
 
 void ledger::expect_pods(std::size_t count) {
     expected_pods_ = std::max(expected_pods_, count);

@@ -8,7 +8,7 @@
 namespace vgpualloc {
 
 std::size_t ledger::begin_trial() {
-    if (undo_ == nullptr) undo_ = std::make_unique<undo_log>();
+    if (undo_ == nullptr) undo_ = std::make_shared<undo_log>();
     undo_->outer.push_back(trial_);
     trial_ = ++trial_count_;
     events_.push_back({.kind = ledger_event_kind::trial_begun});

@@ -30,7 +30,7 @@ public:
     void add(const kube::snapshot_pod& pod) { booked_.push_back(&pod); }
 
 private:
-    const std::vector<kube::bound_pod>* bound_;
+    const shared_list<kube::bound_pod>* bound_;
     std::vector<const kube::snapshot_pod*> booked_;
 };
 

@@ -57,8 +57,9 @@ std::vector<pod_id> kept_without_controller(const snapshot& state, std::span<con
 }
 
 void keep_modes(snapshot& state) {
-    for (std::size_t i = 0; i < state.bound.size(); ++i) {
-        bound_pod& bound = state.bound[i];
+    auto& running = state.bound.own_items();
+    for (std::size_t i = 0; i < running.size(); ++i) {
+        bound_pod& bound = running[i];
         const booking* const booked = state.book->find_booking(pod_id{i});
         if (booked == nullptr || booked->where.shares.empty()) continue;
         const device_index device = booked->where.shares[0].device;

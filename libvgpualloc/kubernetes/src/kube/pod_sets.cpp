@@ -19,6 +19,13 @@ bool have(const kubernetes::text_map& labels, const std::vector<label_requiremen
 
 } // namespace
 
+pod_sets::pod_sets(const pod_sets& other)
+    : namespaces_{other.namespaces_}, has_labels_{other.has_labels_}, asks_for_labels_{other.asks_for_labels_},
+      numbers_{other.numbers_}, definitions_(other.definitions_.size()), by_label_{other.by_label_},
+      unkeyed_{other.unkeyed_} {
+    for (const auto& [wanted, number] : numbers_) definitions_[number] = &wanted;
+}
+
 void pod_sets::add_namespaces(std::span<const manifest> objects) {
     const auto add = [&](const std::string& name) -> kubernetes::text_map& {
         const auto [entry, is_new] = namespaces_.try_emplace(name);

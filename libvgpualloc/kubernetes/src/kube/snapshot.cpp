@@ -225,7 +225,7 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
         reader.read(*pod);
     }
     reader.warn_of_leaving_pods();
-    hold_back_pods(objects, state.pending);
+    hold_back_pods(objects, state.pending.own_items());
     for (const manifest& object : objects) {
         if (!is_rule_kind(object.kind)) continue;
         state.rule_objects.push_back({.kind = object.kind,
@@ -245,6 +245,20 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
     return state;
 }
 
+snapshot snapshot::copy() const {
+    return {.book = std::make_unique<ledger>(book->copy()),
+            .devices = devices,
+            .extended = extended,
+            .bound = bound,
+            .pending = pending,
+            .strays = strays,
+            .leaving_nodes = leaving_nodes,
+            .rule_objects = rule_objects,
+            .warnings = warnings,
+            .dialects = dialects,
+            .sets = sets};
+}
+
 void snapshot::expect_pods(std::span<const manifest> pods) {
     sets.add_namespaces(pods);
     bool has_new = false;
@@ -257,11 +271,12 @@ void snapshot::expect_pods(std::span<const manifest> pods) {
         const pod_traits traits{.ns = pod.ns, .labels = pod.object.labels, .terminating = pod.terminating};
         pod.request.peers = sets.peers_of(traits, std::move(rules));
     };
-    for (std::size_t i = 0; i < bound.size(); ++i) {
-        count_anew(bound[i].pod);
-        book->set_peers(pod_id{i}, bound[i].pod.request.peers);
+    auto& running = bound.own_items();
+    for (std::size_t i = 0; i < running.size(); ++i) {
+        count_anew(running[i].pod);
+        book->set_peers(pod_id{i}, running[i].pod.request.peers);
     }
-    for (snapshot_pod& pod : pending) count_anew(pod);
+    for (snapshot_pod& pod : pending.own_items()) count_anew(pod);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,11 @@ struct question {
     std::uint64_t seed = 0;
     std::string find_kind{};                      ///< empty: nothing is looked for
     vgpualloc::plan::lp_solver* solver = nullptr; ///< of find_nodes() and find_layouts(); null: none
+    /// What make_snapshot() makes of the objects, for who asks more than once; null: it is made here.
+    std::shared_ptr<const kube::snapshot> start{};
+    /// Policies of these names and this seed that have heard of the pods of `start` and of no other
+    /// (explaining::learn_of_pods); null: those of the question hear of them.
+    std::shared_ptr<const vgpualloc::owned_policies> learned{};
     bool places_only = false; ///< no figures, no verdicts, and not why pods are refused: answer::pods alone
     stop_signal stop{};
 };
@@ -167,6 +173,11 @@ struct fate_counts {
     [[nodiscard]] std::int64_t of(pod_fate fate) const noexcept { return pods[static_cast<std::size_t>(fate)]; }
 };
 [[nodiscard]] fate_counts count_fates(const answer& answered);
+
+/// The policies of a question once they have heard of the pods of the cluster, for question::learned; null if they
+/// learn nothing. They look at `start`, which outlives them. Errors: those of make_policy().
+[[nodiscard]] expected<std::shared_ptr<const vgpualloc::owned_policies>> learned_policies(const kube::snapshot& start,
+                                                                                          const question& asked);
 
 /// Answers a question about the cluster of these objects. With question::find_kind and an answer to it, the pods are
 /// placed on the cluster with so many nodes more. Kinds may be described (catalog_kinds) and are then called as the

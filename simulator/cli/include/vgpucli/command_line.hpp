@@ -7,4 +7,7 @@ namespace vgpusim::cli {
 /// exit code.
 [[nodiscard]] int run_program(int argc, char** argv);
 
+/// From now on run_program() keeps what it makes of a cluster's files for the next call that names the same ones.
+void keep_inputs_between_calls();
+
 } // namespace vgpusim::cli

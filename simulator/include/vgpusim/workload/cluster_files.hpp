@@ -1,6 +1,7 @@
 // Files that describe a cluster: catalogs, device configurations, Kubernetes objects.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,18 @@ struct dialect_files {
                                                                 input_reader& from);
 [[nodiscard]] expected<vgpualloc::dialect_config> load_dialects(const dialect_files& files, input_reader& from);
 
-/// The objects of all files, in their order.
+/// Objects that nobody changes: several questions may be about the same ones.
+using shared_objects = std::shared_ptr<const std::vector<vgpualloc::kube::manifest>>;
+
+/// The objects of all files, in their order. From a source that keeps values they are those of the question before if
+/// no file has changed since. Not null.
+[[nodiscard]] expected<shared_objects> load_shared_objects(const std::vector<std::string>& files, input_reader& from);
+/// The same for a caller that changes them.
 [[nodiscard]] expected<std::vector<vgpualloc::kube::manifest>> load_objects(const std::vector<std::string>& files,
                                                                             input_reader& from);
+/// What keeps its meaning as long as these files are what they are; empty where that cannot be told, or where the
+/// source keeps nothing.
+[[nodiscard]] std::string version_of(const std::vector<std::string>& files, const input_reader& from);
 /// Error missing, which names the files, where none of their objects is a node and nothing else is wrong with them.
 [[nodiscard]] expected<void> check_nodes(const std::vector<vgpualloc::kube::manifest>& objects,
                                          const std::vector<std::string>& files);

@@ -50,6 +50,8 @@ public:
 
     /// In the order of reading.
     [[nodiscard]] const std::vector<input_file>& records() const noexcept { return records_; }
+    /// Whether every input is to be recorded, and so to be read.
+    [[nodiscard]] bool keeps_records() const noexcept { return kept_ != records_kept::none; }
     [[nodiscard]] const vgpuformats::input_source& source() const noexcept { return *source_; }
     [[nodiscard]] const stop_signal& stop() const noexcept { return stop_; }
 

@@ -1,5 +1,8 @@
 #include "vgpuops/whatif/answer.hpp"
 
+#include <memory>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 #include "../clusters.hpp"
@@ -39,6 +42,39 @@ TEST(whatif_answer, places_what_fits_and_says_why_the_rest_does_not) {
     EXPECT_EQ(answered->before.pods, 3);
     EXPECT_EQ(answered->after.pods, 4);
     EXPECT_EQ(answered->after.memory_used_mib - answered->before.memory_used_mib, 30000);
+}
+
+TEST(whatif_answer, is_the_same_from_a_cluster_that_was_read_before) {
+    const auto cluster = objects(three_pods_of_four);
+    auto state = kube::make_snapshot(cluster, {});
+    ASSERT_TRUE(state.has_value());
+    const auto start = std::make_shared<const kube::snapshot>(*std::move(state));
+    for (const char* const policy : {"bid_price", "best_fit"}) {
+        const auto learned = whatif::learned_policies(*start, {.policy = policy});
+        ASSERT_TRUE(learned.has_value());
+        EXPECT_EQ(*learned != nullptr, std::string_view{policy} == "bid_price");
+        for (const whatif::changes& wanted :
+             {whatif::changes{}, whatif::changes{.drained = {"a"}}, whatif::changes{.failed = {{.node = "b"}}},
+              whatif::changes{.added_nodes = {{.kind = "a", .nodes = 2}}},
+              whatif::changes{.added_pods = objects(pod_object("more", 20000))}, whatif::changes{.anew = true}}) {
+            const auto read_anew = whatif::answer_of(cluster, {}, {.wanted = wanted, .policy = policy});
+            const auto from_start = whatif::answer_of(
+                cluster, {}, {.wanted = wanted, .policy = policy, .start = start, .learned = *learned});
+            ASSERT_TRUE(read_anew && from_start);
+            EXPECT_EQ(whatif::answer_json(*from_start), whatif::answer_json(*read_anew));
+        }
+    }
+    EXPECT_EQ(start->book->live_count(), 3U) << "nothing of the answers is in it";
+}
+
+TEST(whatif_answer, a_pod_that_nothing_makes_again_stops) {
+    const std::string bare = card_node("a", 1) + card_node("b", 1) + running_pod("r", "a", 0, 20000, " ");
+    const auto answered = asked({.wanted = {.drained = {"a"}}}, bare);
+    ASSERT_TRUE(answered.has_value());
+    ASSERT_EQ(answered->ended.size(), 1U);
+    EXPECT_EQ(answered->ended[0].name, "ns/r");
+    EXPECT_EQ(answered->ended[0].node, "a");
+    EXPECT_EQ(answered->placed, 0);
 }
 
 TEST(whatif_answer, says_where_the_pods_of_a_drained_node_go) {

@@ -30,6 +30,26 @@ TEST(cluster_files, objects_of_all_files_come_in_their_order_and_are_recorded) {
     EXPECT_FALSE(vgpusim::load_objects({folder / "none.yaml"}, from).has_value());
 }
 
+TEST(cluster_files, objects_are_those_of_the_question_before_until_a_file_changes) {
+    const vga_test::temporary_folder folder;
+    std::ofstream(folder / "a.yaml") << "kind: Node\nmetadata: {name: a}\n";
+    vgpuformats::kept_values values;
+    const vgputraces::file_source files{values};
+    const std::vector<std::string> names{folder / "a.yaml"};
+    const auto load = [&](vgpusim::records_kept recorded) {
+        vgpusim::input_reader from{files, recorded};
+        return vgpusim::load_shared_objects(names, from).value();
+    };
+    const auto first = load(vgpusim::records_kept::none);
+    EXPECT_EQ(load(vgpusim::records_kept::none), first);
+    EXPECT_NE(load(vgpusim::records_kept::all), first) << "what is recorded is read";
+    std::ofstream(folder / "a.yaml") << "kind: Node\nmetadata: {name: other}\n";
+    EXPECT_EQ(load(vgpusim::records_kept::none)->front().name, "other");
+    const vgputraces::file_source forgetful;
+    vgpusim::input_reader from{forgetful};
+    EXPECT_NE(vgpusim::load_shared_objects(names, from).value(), vgpusim::load_shared_objects(names, from).value());
+}
+
 TEST(cluster_files, dialects_are_configured_by_files_that_are_named_in_errors) {
     const vga_test::temporary_folder folder;
     std::ofstream(folder / "c.yaml") << "nvidia: {resourceCountName: example.com/gpu, gpuMemoryFactor: 2}\n";

@@ -82,7 +82,7 @@ public:
     }
 
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
-        return std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores));
+        return larger_share(device, state);
     }
 
     /// Without an amount of memory a whole device is asked for.

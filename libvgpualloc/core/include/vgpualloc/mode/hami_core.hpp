@@ -41,7 +41,7 @@ public:
     }
 
     [[nodiscard]] milli_gpu used(const device_spec& device, const device_state& state) const override {
-        return std::max(share_of(state.memory, device.memory), share_of(state.cores, device.cores));
+        return larger_share(device, state);
     }
 };
 

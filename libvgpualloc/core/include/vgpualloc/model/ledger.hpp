@@ -54,6 +54,8 @@ public:
     ~ledger();
     ledger(ledger&& other) noexcept;
     ledger& operator=(ledger&& other) noexcept;
+    /// A ledger of its own, in which the same is booked and the same has happened. No trial is open.
+    [[nodiscard]] ledger copy() const;
 
     /// Reserves memory for `count` pods, and accepts pod numbers up to `count` (plus pod_index_gap_max) at once.
     void expect_pods(std::size_t count);
@@ -212,6 +214,8 @@ public:
 private:
     friend class trial;
 
+    ledger(const ledger& other);
+
     enum class status : std::uint8_t { absent, reserved, committed };
     struct live_entry {
         std::uint32_t slot = 0;
@@ -228,8 +232,8 @@ private:
         std::size_t first = 0; ///< of its devices in states_ and services_
         std::uint32_t count = 0;
         std::uint64_t version = 0;
-        std::unique_ptr<node> described; ///< what it was last said to be, where pods keep it from being that
-        std::uint64_t saved_in = 0;      ///< the trial that keeps its former use
+        std::shared_ptr<const node> described; ///< what it was last said to be, where pods keep it from being that
+        std::uint64_t saved_in = 0;            ///< the trial that keeps its former use
         bool present = true;
     };
     /// What a trial needs to take one step back (ledger_trial.cpp).
@@ -320,7 +324,7 @@ private:
     numbered_log<node_change> changes_;
     std::set<std::pair<std::uint32_t, std::uint32_t>> overcommitted_; ///< node and device
     std::set<std::uint32_t> overcommitted_hosts_;                     ///< nodes
-    std::unique_ptr<undo_log> undo_;                                  ///< null while no trial is open
+    std::shared_ptr<undo_log> undo_;                                  ///< null until there is a trial; never shared
     std::uint64_t trial_ = 0;       ///< the number of the innermost open trial; 0 = none
     std::uint64_t trial_count_ = 0; ///< how many there were
     std::uint64_t peers_version_ = 0;

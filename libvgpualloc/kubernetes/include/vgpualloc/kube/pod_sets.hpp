@@ -31,6 +31,13 @@ struct pod_traits {
 /// nothing but the look at their labels.
 class pod_sets {
 public:
+    pod_sets() = default;
+    ~pod_sets() = default;
+    pod_sets(const pod_sets& other);
+    pod_sets(pod_sets&&) = default;
+    pod_sets& operator=(const pod_sets& other) = delete;
+    pod_sets& operator=(pod_sets&&) = default;
+
     /// Objects of kind Namespace say which labels namespaces have; without them only their names are known, as label
     /// kubernetes.io/metadata.name. Pods say which namespaces there are.
     void add_namespaces(std::span<const manifest> objects);

@@ -14,6 +14,7 @@
 #include "vgpualloc/core/error.hpp"
 #include "vgpualloc/core/expected.hpp"
 #include "vgpualloc/core/ids.hpp"
+#include "vgpualloc/core/shared_list.hpp"
 #include "vgpualloc/core/stop.hpp"
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
@@ -94,14 +95,17 @@ struct snapshot {
     std::unique_ptr<ledger> book; ///< of the nodes in the order found, with every bound pod adopted
     std::vector<std::vector<snapshot_device>> devices; ///< by node, then device index
     std::vector<std::vector<std::int64_t>> extended;   ///< by position in `dialects`, then node: dialect::extended_of
-    std::vector<bound_pod> bound;                      ///< by pod_id
-    std::vector<snapshot_pod> pending;                 ///< in the order found
+    shared_list<bound_pod> bound;                      ///< by pod_id
+    shared_list<snapshot_pod> pending;                 ///< in the order found
     std::vector<stray_pod> strays;                     ///< in the order found
     std::vector<std::string> leaving_nodes;            ///< names of those that are being deleted, in the order found
     std::vector<rule_object> rule_objects;             ///< in the order found
     std::vector<error> warnings;                       ///< what could not be read, or cannot be true
     dialect_set dialects;                              ///< as the nodes have them; other pods are to be read so too
     pod_sets sets;                                     ///< that rules of pods look at
+
+    /// One of its own, in which other things may happen. No trial of the ledger is open.
+    [[nodiscard]] snapshot copy() const;
 
     [[nodiscard]] const cluster& nodes() const { return book->nodes(); }
     [[nodiscard]] const snapshot_device& device(node_index where, device_index which) const {
