@@ -449,7 +449,7 @@ private:
     kube::snapshot* state_;
     const std::vector<kube::manifest>* objects_;
     std::optional<std::set<std::string>> bare_pods_; ///< names of those without a controller; none until it is needed
-    const named_kinds* kinds_; ///< that nodes may become like
+    const named_kinds* kinds_;                       ///< that nodes may become like
     std::set<std::string> gone_;
     std::vector<pod_id> evicted_;
     std::optional<kube::disruption_budgets> budgets_; ///< once something is drained

@@ -189,11 +189,11 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
         served.error().where = pod.place;
         return unexpected(served.error());
     }
+    const idle_figure idle{state, asked.budget.stop};
+    kube::keep_modes(state);
     staying_pods staying;
     const auto movable = movable_pods(state, objects, asked.movable, &staying);
-    const idle_figure idle{state, asked.budget.stop};
     moves_answer result = begin_answer(state, objects, asked, movable.size(), std::move(staying), idle);
-    kube::keep_modes(state);
     result.pod = pod.full_name();
     const vgpualloc::pod_request wanted = with_nodes_left_out(state, pod.request);
     const auto room = plan::find_room(*state.book, wanted, movable, asked.budget, asked.costs);
@@ -216,11 +216,11 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
 
 moves_answer plan_emptying(kube::snapshot& state, const std::vector<kube::manifest>& objects, plan::emptied_unit unit,
                            const moves_question& asked) {
+    const idle_figure idle{state, asked.budget.stop};
+    kube::keep_modes(state);
     staying_pods staying;
     const auto movable = movable_pods(state, objects, asked.movable, &staying);
-    const idle_figure idle{state, asked.budget.stop};
     moves_answer result = begin_answer(state, objects, asked, movable.size(), std::move(staying), idle);
-    kube::keep_modes(state);
     const auto used_min_by_lp = [&] { return least_units(*state.book, movable, unit, asked.solver); };
     const plan::consolidation emptying =
         plan::consolidate(*state.book, movable, unit, asked.budget, asked.costs, used_min_by_lp);

@@ -25,7 +25,7 @@ public:
     [[nodiscard]] const T& back() const noexcept { return items_->back(); }
     [[nodiscard]] const T* data() const noexcept { return items_->data(); }
 
-    /// The elements, to be changed: those of other copies stay as they are.
+    /// The elements, to be changed: those of other copies stay as they are. They may have other addresses from now on.
     [[nodiscard]] std::vector<T>& own_items() {
         if (items_.use_count() > 1) items_ = std::make_shared<std::vector<T>>(*items_);
         return *items_;
