@@ -34,9 +34,13 @@ test('changes add up, and are taken back one by one', () => {
   assert.deepEqual(whatif_arguments(state).slice(2, 4), ['--add-nodes', 'a100-1=1']);
   remove(state, 0);
   assert.deepEqual(whatif_arguments(state), ['whatif', 'atlas.json', '--drain', 'a100-2']);
-  state.policy = 'binpack';
-  state.anew = true;
+  add(state, { flag: '--policy', value: 'best_fit' });
+  add(state, { flag: '--policy', value: 'binpack' });
+  add(state, { flag: '--anew', value: '' });
   assert.deepEqual(whatif_arguments(state).slice(-3), ['--policy', 'binpack', '--anew']);
+  add(state, { flag: '--find-nodes', value: 'a100-1' });
+  add(state, { flag: '--find-layout', value: 'mig-*' });
+  assert.deepEqual(whatif_arguments(state).slice(-2), ['--find-layout', 'mig-*']);
 });
 
 test('changes have words', () => {
