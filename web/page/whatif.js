@@ -48,9 +48,15 @@ function slider(page, change) {
     if (place) page.answer_in(place, () => draw_answer(page, place)).catch(page.fail);
     by_id('terminal')?.replaceWith(page.terminal(command(page)));
   };
+  const by_five = (/** @type {KeyboardEvent} */ event) => {
+    const by = { PageUp: 5, PageDown: -5 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    set(String(Math.min(Number(by_id(id).value) + by, Number(by_id(id).max))));
+  };
   const number = change.value.slice(cut + 1);
   const how = { min: 1, max: Math.max(16, Number(number)), value: number, 'aria-label': `Nodes like ${kind} to add` };
-  return h('span', { class: 'slide' }, h('input', { type: 'range', id, ...how, oninput: () => set(by_id(id).value) }),
+  return h('span', { class: 'slide' }, h('input', { type: 'range', id, ...how, oninput: () => set(by_id(id).value), onkeydown: by_five }),
     h('input', { type: 'number', id: id + '-number', ...how, max: 1000, onchange: () => set(by_id(id + '-number').value) }));
 }
 
