@@ -62,7 +62,7 @@ class See(PageTest):
         self.choose("shape", "2 gpu, 40 cpu")
         self.click("#help")
         self.wait("document.querySelector('#whatif-answer .found')")
-        self.assertEqual(self.command()[-4:-1], ["--add-pods", "one-more-of-llm-1.json", "--find-nodes"])
+        self.assertEqual(self.command()[-4:-1], ["--add-pods", "one-more-of-train-llm-1.json", "--find-nodes"])
 
     def test_find(self):
         self.press("/")

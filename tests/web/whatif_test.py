@@ -45,15 +45,15 @@ class WhatIf(PageTest):
 
     def test_one_more_of_a_pod(self):
         self.add("one-more", **{"like-pod": "train/cv-0"})
-        self.assertEqual(self.command()[-2:], ["--add-pods", "one-more-of-cv-0.json"])
+        self.assertEqual(self.command()[-2:], ["--add-pods", "one-more-of-train-cv-0.json"])
         self.press_button("Save this file")
-        manifest = self.saved("one-more-of-cv-0.json")
+        manifest = self.saved("one-more-of-train-cv-0.json")
         pod = json.loads(manifest)
         self.assertEqual((pod["kind"], pod["metadata"]["name"], "nodeName" in pod["spec"]), ("Pod", "cv-0-one-more", False))
         (Path(self.folder.name) / "atlas.json").write_bytes((CLUSTERS / "atlas.json").read_bytes())
         self.assertIn("cv-0-one-more", self.assert_same_in_a_terminal(cwd=self.folder.name))
         self.add("one-more", **{"like-pod": "train/cv-0"})
-        self.assertEqual(self.command()[-1], "one-more-of-cv-0-2.json")
+        self.assertEqual(self.command()[-1], "one-more-of-train-cv-0-2.json")
         self.choose("change", "one-more")
         self.choose("like-pod", "train/nosuch")
         self.click("#add")
@@ -71,7 +71,7 @@ class WhatIf(PageTest):
         self.go("whatif")
         self.add("one-more", **{"like-pod": "prod/chat-0"})
         self.press_button("Save this file")
-        pod = json.loads(self.saved("one-more-of-chat-0.json"))
+        pod = json.loads(self.saved("one-more-of-prod-chat-0.json"))
         self.assertNotIn("annotations", pod["metadata"], "the devices of the first are not the second's")
         self.assert_same_in_a_terminal(cwd=self.folder.name)
 

@@ -64,14 +64,15 @@ export function draw_editor(page, editor, nodes) {
  */
 export async function one_more(page, pod) {
   const short = pod.slice(pod.indexOf('/') + 1);
-  const earlier = page.state.changes.filter(({ flag, value }) => flag === '--add-pods' && value.startsWith(`one-more-of-${short}`)).length;
+  const file = `one-more-of-${pod.replace('/', '-')}`;
+  const earlier = page.state.changes.filter(({ flag, value }) => flag === '--add-pods' && value.startsWith(file)).length;
   const number = earlier > 0 ? `-${earlier + 1}` : '';
   const manifest = await page.look('one_more', { pod, name: `${short}-one-more${number}` });
   if (!manifest) {
     page.complain('like-pod', `No pod of this cluster is called ${pod}.`);
     return false;
   }
-  const name = `one-more-of-${short}${number}.json`;
+  const name = `${file}${number}.json`;
   page.put_file(name, new TextEncoder().encode(JSON.stringify(manifest, null, 2) + '\n'));
   put(page, '--add-pods', name);
   return true;
