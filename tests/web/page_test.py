@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from page_support import AXE, CLUSTERS, PAGE, ROOT, TABS, PageTest, printed
+from page_support import CLUSTERS, PAGE, ROOT, TABS, PageTest, printed
 
 ATLAS = CLUSTERS / "atlas.json"
 
@@ -92,38 +92,6 @@ class Page(PageTest):
         self.assertIn("cut.json", self.text("#panel .error"))
         self.assertIn("line 1, column 5001: the text ends inside a string. What was read before it is not used.", self.text("#panel .error"))
         self.assertEqual(self.focus(), "error")
-
-    def test_accessibility(self):
-        axe = AXE.read_text(encoding="utf-8")
-        for width in (1280, 390):
-            for dark in (False, True):
-                self.open(width=width, dark=dark)
-                self.browser.evaluate(axe + "\n;0")
-                found = []
-                for tab in ("start", *TABS):
-                    if tab == "start":
-                        self.assert_no_violation("start", width, dark, found)
-                        self.try_atlas()
-                        continue
-                    self.go(tab)
-                    if tab == "why":
-                        self.press_button("train/llm-3")
-                        self.wait("document.querySelector('#verdict')")
-                        self.browser.settle(0.3)
-                    self.assert_no_violation(tab, width, dark, found)
-                self.assertEqual(found, [])
-
-    def assert_no_violation(self, tab, width, dark, found):
-        script = "axe.run(document).then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join(', ')))"
-        found += [f"{tab} {width} {'dark' if dark else 'light'}: {violation}" for violation in self.browser.evaluate(script)]
-
-    def test_no_sideways_scroll_on_a_phone(self):
-        for width in (390, 320):
-            self.open(width=width)
-            self.try_atlas()
-            for tab in TABS:
-                self.go(tab)
-                self.assertLessEqual(self.browser.evaluate("document.documentElement.scrollWidth"), width, tab)
 
     def test_the_page_is_small_and_may_not_ask_a_network(self):
         text = Path(PAGE).read_text(encoding="utf-8")

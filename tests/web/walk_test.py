@@ -142,9 +142,8 @@ class Walk(PageTest):
             self.compare()
         for _ in self.each_of("goal"):
             self.compare()
-            for moves in (0, 5):
-                self.drawn(f"(() => {{ const e = document.getElementById('moves'); e.value = {moves}; e.dispatchEvent(new Event('change')); }})()")
-                self.compare()
+        self.drawn("(() => { const e = document.getElementById('moves'); e.value = 5; e.dispatchEvent(new Event('change')); })()")
+        self.compare()
 
     def walk_all(self, name):
         self.read(name)

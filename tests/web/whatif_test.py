@@ -92,7 +92,7 @@ class WhatIf(PageTest):
         self.assertEqual(self.text("#whatif-answer h1"), lines[0])
         self.assertEqual(self.text("#whatif-answer .answer p"), lines[1])
         rows = self.browser.evaluate("[...document.querySelectorAll('#whatif-answer tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))")
-        self.assertEqual(rows[0], ["mig-2 all-balanced", "18", "0", "7", "18 s", "5", "6", "3"])
+        self.assertEqual(rows[0], ["mig-2 all-balanced", "18", "0", "7", "18.0", "5", "6", "3"])
         self.assertEqual(rows[1][0], "as now")
         self.assertEqual(len(rows), 16)
         self.drawn("document.querySelector('#whatif-answer tbody button').click()")

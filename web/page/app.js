@@ -75,7 +75,7 @@ function make_page() {
       } catch (failure) {
         if (!(failure instanceof Refused)) throw failure;
         page.say(failure.message);
-        replace(place, h('div', { class: 'card error', role: 'alert' }, h('p', {}, failure.message)));
+        replace(place, h('div', { class: 'card error', role: 'alert' }, h('h1', {}, failure.message)));
       }
     },
     /** Another file beside the cluster's. Returns its name. @param {File} file */

@@ -2,7 +2,7 @@
 // What a search of a what-if found: a number of nodes, or layouts.
 import { button, card, h, replace, table } from './dom.js';
 import { put_changes, search_of } from './state.js';
-import { counted, span } from './words.js';
+import { counted } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
 
@@ -39,7 +39,7 @@ export function draw_layouts(page, place, search, text) {
       { title: 'Run', number: true, of: (row) => row.run, order: (row) => row.run },
       { title: 'Wait', number: true, of: (row) => row.wait, order: (row) => row.wait },
       { title: 'Restart', number: true, of: (row) => row.restart, order: (row) => row.restart },
-      { title: 'Cut takes', number: true, of: (row) => (row.cut_us === null ? '-' : span(row.cut_us / 1e6)), order: (row) => row.cut_us ?? -1 },
+      { title: 'Cut s', number: true, of: (row) => (row.cut_us === null ? '-' : (row.cut_us / 1e6).toFixed(1)), order: (row) => row.cut_us ?? -1 },
       ...search.mix.map((/** @type {any} */ { profile }) => ({ title: `Spare ${profile}`, number: true, of: (/** @type {any} */ row) => row.spare[profile], order: (/** @type {any} */ row) => row.spare[profile] })),
     ], search.rows, { most: 20, pick: take })),
     page.notes(search.warnings));
