@@ -4,6 +4,7 @@ import { decompress } from 'fzstd';
 import { Vgpualloc } from '../module.js';
 import { names_found, names_of } from './names.js';
 import { entries_of, found_by, object_of, one_more, places_of_objects, pods_like, pods_of } from './objects.js';
+import { bytes_of_text } from './seven_bits.js';
 
 /** @type {Map<string, Uint8Array>} */
 let files = new Map();
@@ -11,14 +12,6 @@ let files = new Map();
 let module;
 /** Nodes and pods of the files of a cluster, from the first question about them on. @type {{ cluster: string, entries: import('./objects.js').Entry[] } | null} */
 let index = null;
-
-/** @param {string} text base64 of zstd: a third smaller than gzip, which browsers could unpack by themselves */
-function unpacked(text) {
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < bytes.length; ++i) bytes[i] = binary.charCodeAt(i);
-  return decompress(bytes);
-}
 
 function the_module() {
   if (!module) throw new Error('the module is not there');
@@ -72,7 +65,7 @@ const looks = {
 let before = Promise.resolve();
 onmessage = ({ data }) => {
   before = before.then(async () => {
-    if (data.type === 'module') module = new Vgpualloc(await WebAssembly.compile(/** @type {Uint8Array<ArrayBuffer>} */ (unpacked(data.text))));
+    if (data.type === 'module') module = new Vgpualloc(await WebAssembly.compile(/** @type {Uint8Array<ArrayBuffer>} */ (decompress(bytes_of_text(data.text)))));
     if (data.type === 'files') {
       files = new Map(data.files);
       index = null;
