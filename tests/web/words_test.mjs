@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import test from 'node:test';
 
 import { add, fresh, remove, undo, whatif_arguments, words_of } from '../../web/page/state.js';
+import { bytes_of_text, text_of_bytes } from '../../web/page/seven_bits.js';
 import { arguments_of, command_line, gpus, moment, quoted, signed } from '../../web/page/words.js';
 
 test('a shell reads a command line as it is meant', () => {
@@ -34,13 +35,28 @@ test('changes add up, and are taken back one by one', () => {
   assert.deepEqual(whatif_arguments(state).slice(2, 4), ['--add-nodes', 'a100-1=1']);
   remove(state, 0);
   assert.deepEqual(whatif_arguments(state), ['whatif', 'atlas.json', '--drain', 'a100-2']);
-  state.policy = 'binpack';
-  state.anew = true;
+  add(state, { flag: '--policy', value: 'best_fit' });
+  add(state, { flag: '--policy', value: 'binpack' });
+  add(state, { flag: '--anew', value: '' });
   assert.deepEqual(whatif_arguments(state).slice(-3), ['--policy', 'binpack', '--anew']);
+  add(state, { flag: '--find-nodes', value: 'a100-1' });
+  add(state, { flag: '--find-layout', value: 'mig-*' });
+  assert.deepEqual(whatif_arguments(state).slice(-2), ['--find-layout', 'mig-*']);
 });
 
 test('changes have words', () => {
   assert.equal(words_of({ flag: '--add-nodes', value: 'a100-1=1' }), '1 node like a100-1');
   assert.equal(words_of({ flag: '--add-nodes', value: 'T4:time_slicing=2' }), '2 nodes like T4:time_slicing');
   assert.equal(words_of({ flag: '--set-mode', value: 'mig-2=mig:all-balanced' }), 'mig-2 cut all-balanced');
+});
+
+test('bytes are text that a page can have in it, and are read back', () => {
+  for (let size = 0; size < 40; ++size) {
+    const bytes = Uint8Array.from({ length: size }, (_, i) => (i * 97 + size * 31) & 255);
+    assert.deepEqual(bytes_of_text(text_of_bytes(bytes)), bytes);
+  }
+  const all = Uint8Array.from({ length: 70000 }, (_, i) => (i * i + (i >> 8)) & 255);
+  const text = text_of_bytes(all);
+  assert.deepEqual(bytes_of_text(text), all);
+  assert.doesNotMatch(text, /[\0\r<]/);
 });

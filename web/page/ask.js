@@ -2,11 +2,11 @@
 // Questions to the thread that calculates.
 
 /**
- * @typedef {{ args: string[], code: number, stdout: string, stderr: string, written: Map<string, Uint8Array>, ms: number }} Answer
+ * @typedef {{ code: number, stdout: string, stderr: string, written: Map<string, Uint8Array>, ms: number }} Answer
  * `code`: 0, or 2 with one line in `stderr` that says what is wrong with the question.
  */
 
-/** @typedef {{ topic: string, args: string[], resolve: (answer: Answer) => void, reject: (why: Error) => void }} Question */
+/** @typedef {{ topic: string, message: any, resolve: (answer: any) => void, reject: (why: Error) => void }} Question */
 
 /** Thrown to whoever waits for an answer that nobody wants any more. */
 export class Dropped extends Error {}
@@ -43,14 +43,32 @@ export class Asker {
     this.worker?.postMessage({ type: 'files', files });
   }
 
+  /** One file more, or in the place of the one of its name. @param {string} name @param {Uint8Array} bytes */
+  put(name, bytes) {
+    this.files = [...this.files.filter(([other]) => other !== name), [name, bytes]];
+    this.worker?.postMessage({ type: 'file', name, bytes });
+  }
+
   /**
    * Of one topic only the last question is answered: sliders ask more often than there is time for.
    * @param {string} topic @param {string[]} args @returns {Promise<Answer>}
    */
   ask(topic, args) {
+    return this.send(topic, { type: 'ask', args });
+  }
+
+  /**
+   * Looks something up in the objects of the files. @param {string} what @param {string[]} about the files @param {any} question @returns {Promise<any>}
+   */
+  async look(what, about, question) {
+    return (await this.send(what, { type: 'look', what, about, question })).result;
+  }
+
+  /** @param {string} topic @param {any} message @returns {Promise<any>} */
+  send(topic, message) {
     this.drop(topic);
     return new Promise((resolve, reject) => {
-      this.waiting.push({ topic, args, resolve, reject });
+      this.waiting.push({ topic, message, resolve, reject });
       this.next();
     });
   }
@@ -66,7 +84,7 @@ export class Asker {
     const question = this.waiting.shift();
     if (!question) return;
     this.running = question;
-    this.worker?.postMessage({ type: 'ask', id: ++this.number, args: question.args });
+    this.worker?.postMessage({ ...question.message, id: ++this.number });
   }
 
   /** @param {any} data */
@@ -84,7 +102,7 @@ export class Asker {
     }
     this.running = null;
     if (data.type === 'failed') question.reject(new Error(data.message));
-    else question.resolve({ ...data, args: question.args });
+    else question.resolve(data);
     this.next();
   }
 

@@ -54,12 +54,13 @@ const emptied_words = (emptied) => (Array.isArray(emptied) ? emptied.map((entry)
 /** @param {any} plan */
 function moves_card(plan) {
   let step = 0;
+  const place = (/** @type {any} */ where, /** @type {string} */ pod, /** @type {boolean} */ is_here) => h('span', { class: 'place' }, where.node,
+    h('span', { class: is_here ? 'pod' : 'pod gone' }, is_here ? pod : parts_of(where)));
   const picture = h('div', { class: 'steps' });
   const says = h('p', { class: 'note', 'aria-live': 'polite' });
   const draw_step = () => {
     replace(picture, plan.moves.map((/** @type {any} */ move, /** @type {number} */ i) => h('div', { class: i < step ? 'step done' : i === step ? 'step now' : 'step' },
-      h('span', { class: 'place' }, move.from.node), h('span', { 'aria-hidden': 'true' }, i < step ? ' · ' : ` [${move.pod}] `),
-      h('span', { 'aria-hidden': 'true' }, '→'), h('span', { 'aria-hidden': 'true' }, i < step ? ` [${move.pod}] ` : ' · '), h('span', { class: 'place' }, move.to.node))));
+      place(move.from, move.pod, i >= step), h('span', { 'aria-hidden': 'true' }, '→'), place(move.to, move.pod, i < step))));
     const last = plan.where && step === plan.moves.length;
     says.textContent = last ? `Then ${plan.pod} goes to ${plan.where.node}.`
       : step === plan.moves.length ? 'All moves are done.' : `Step ${step + 1} of ${plan.moves.length}: ${plan.moves[step].pod}, ${plan.moves[step].from.node} to ${plan.moves[step].to.node}.`;

@@ -27,15 +27,43 @@ export function h(tag, how = {}, ...children) {
 /** @param {string} id @returns {any} */
 export const by_id = (id) => document.getElementById(id);
 
+/** @param {Element} element */
+const words_on = (element) => element.tagName + ' ' + (element.getAttribute('aria-label') ?? element.textContent);
+
 /**
- * Puts new children in the place of the old ones. Who had the focus in there has it again, by its id.
+ * Remembers which control within an element has the focus. The function that is returned gives the focus to the same control of
+ * the new children: by its id, by its words, or else to their first heading, so that it is never lost.
+ * @param {Element} parent
+ */
+export function remembered_focus(parent) {
+  const focused = document.activeElement;
+  if (!focused || focused === parent || !parent.contains(focused)) return () => {};
+  const words = words_on(focused);
+  const alike = () => [...parent.querySelectorAll(focused.tagName)].filter((element) => words_on(element) === words);
+  const position = alike().indexOf(focused);
+  return () => {
+    const same = (focused.id && by_id(focused.id)) || alike()[position] || alike()[0];
+    if (same && !same.disabled) same.focus();
+    else focus_heading(parent);
+  };
+}
+
+/** @param {Element} parent */
+export function focus_heading(parent) {
+  const heading = /** @type {HTMLElement | null} */ (parent.querySelector('h1, h2, h3')) ?? by_id('panel');
+  if (!heading.hasAttribute('tabindex')) heading.tabIndex = -1;
+  heading.focus();
+}
+
+/**
+ * Puts new children in the place of the old ones.
  * @param {Element} parent @param {...(Child | Child[])} children
  */
 export function replace(parent, ...children) {
-  const focused = parent.contains(document.activeElement) ? document.activeElement?.id : '';
+  const focus_again = remembered_focus(parent);
   parent.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (child instanceof Node ? child : String(child))));
-  if (focused) by_id(focused)?.focus();
+  focus_again();
 }
 
 /**
@@ -132,9 +160,9 @@ export async function copy(text, pressed) {
   setTimeout(() => { pressed.textContent = before; }, 1500);
 }
 
-/** Gives the reader a file. @param {string} name @param {BlobPart} content @param {string} type */
+/** Gives the reader a file. @param {string} name @param {string | Uint8Array} content @param {string} type */
 export function save(name, content, type) {
-  const address = URL.createObjectURL(new Blob([content], { type }));
+  const address = URL.createObjectURL(new Blob([/** @type {BlobPart} */ (content)], { type }));
   h('a', { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

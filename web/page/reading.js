@@ -34,6 +34,9 @@ export function is_device_configuration(bytes) {
   return !/"?kind"?\s*:\s*"?(List|Node|Pod)/.test(text) && /^(nvidia|vnpus|ascend)\b|device-config\.yaml/m.test(text);
 }
 
+/** Whether the text is prices of GPUs, as `show --prices` reads them. @param {Uint8Array} bytes */
+export const is_prices = (bytes) => bytes.length < 1 << 16 && /"gpu_hour"\s*:/.test(new TextDecoder().decode(bytes));
+
 /** base64 of a gzip. @param {string} text @returns {Promise<Uint8Array>} */
 export async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));

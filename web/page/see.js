@@ -1,7 +1,9 @@
 // @ts-check
 // See: what is used, free and out of service, what is idle and why it is of no use, who has it.
 import { button, by_id, choice, h, replace } from './dom.js';
-import { about, add } from './state.js';
+import { idle_controls } from './idle.js';
+import { close_node, open_node } from './node.js';
+import { about } from './state.js';
 import { gpus } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
@@ -9,61 +11,81 @@ import { gpus } from './words.js';
 const rows_by = ['pool', 'kind', 'node', 'resource', 'namespace', 'queue', 'owner'];
 
 /** @param {Page} page */
-export const command = (page) => ['show', ...about(page.state), ...(page.state.by === 'pool' ? [] : ['--by', page.state.by]),
-  ...(page.state.all ? ['--all'] : [])];
+export const command = ({ state }) => ['show', ...about(state), ...(state.by === 'pool' ? [] : ['--by', state.by]),
+  ...(state.prices ? ['--prices', state.prices] : []), ...(state.all ? ['--all'] : [])];
 
 /** @param {Page} page @param {Element} panel */
 export async function draw(page, panel) {
   const answer = await page.ask('see', [...command(page), '-o', 'html=answer.html']);
-  const written = answer.written.get('answer.html');
-  if (!written) return;
-  const seen = new DOMParser().parseFromString(new TextDecoder().decode(written), 'text/html');
+  const seen = new DOMParser().parseFromString(new TextDecoder().decode(answer.written.get('answer.html')), 'text/html');
   const sentence = seen.querySelector('h1')?.textContent ?? '';
-  page.say(sentence);
   // The last section is the command, which the page has in its own place.
   const sections = [...seen.querySelectorAll('main > .total, main > section')].slice(0, -1);
   const chosen = h('div', { id: 'chosen-node' });
-  for (const name of seen.querySelectorAll('.strips li > span')) {
-    const text = name.firstChild;
-    if (!text || text.nodeType !== Node.TEXT_NODE) continue;
-    const node = (text.textContent ?? '').trim();
-    text.replaceWith(button(node, () => { choose(page, chosen, node).catch(page.fail); }, { class: 'link' }), ' ');
-  }
-  const every_gpu = sections.find((section) => section.querySelector('.strips'));
-  every_gpu?.append(chosen);
-  const controls = h('div', { class: 'controls' },
-    choice('by', 'Rows by', rows_by, page.state.by, (by) => { page.state.by = by; page.redraw(); }),
-    h('label', { class: 'tick' }, h('input', {
-      type: 'checkbox', id: 'all', checked: page.state.all,
-      onchange: () => { page.state.all = by_id('all').checked; page.redraw(); },
-    }), 'Every row'));
+  const every_gpu = sections.find((section) => section.querySelector('.strips li'));
+  if (every_gpu) prepare_picture(page, every_gpu, chosen);
+  const idle = sections.find((section) => section.querySelector('.shares'));
+  idle?.querySelector('h2')?.after(idle_controls(page, idle));
+  if (page.state.node) await open_node(page, chosen);
   replace(panel,
     h('section', { class: 'card answer' }, h('h1', {}, sentence), h('p', {}, seen.querySelector('.subtitle')?.textContent ?? '')),
-    controls, ...sections, page.terminal(command(page)));
+    h('div', { class: 'controls' },
+      choice('by', 'Rows by', rows_by, page.state.by, (by) => { page.state.by = by; page.redraw(); }),
+      tick('all', 'Every row', page.state.all, (is_on) => { page.state.all = is_on; page.redraw(); })),
+    !every_gpu && chosen, ...sections, page.terminal(command(page)));
+  page.say(sentence);
 }
 
-/** @param {Page} page @param {Element} place @param {string} name */
-async function choose(page, place, name) {
-  const node = (await page.nodes()).find((/** @type {any} */ entry) => entry.key === name);
-  if (!node) return;
-  const reasons = node.out_because.map((/** @type {{ because: string }} */ entry) => entry.because);
-  const go = (/** @type {string} */ flag) => { add(page.state, { flag, value: name }); page.go('whatif'); };
-  const rows = [
-    ['kind', node.kind], ['used', `${gpus(node.used)} of ${gpus(node.milli)} GPUs`],
-    ['free', gpus(node.free)], ['out of service', gpus(node.out) + (reasons.length ? ': ' + reasons.join(', ') : '')],
-    ['CPU', `${(node.host_cpu_milli.used / 1000).toFixed(1)} of ${(node.host_cpu_milli.total / 1000).toFixed(1)} used`],
-    ['memory', `${Math.round(node.host_memory_mib.used / 1024)} of ${Math.round(node.host_memory_mib.total / 1024)} GiB used`],
-    ['labels', Object.entries(node.labels).map(([key, value]) => `${key}=${value}`).join(', ')],
-  ];
-  replace(place, h('section', { class: 'inner', 'aria-label': `Node ${name}` },
-    h('h3', {}, `${name}: ${gpus(node.used)} of ${gpus(node.milli)} GPUs used, ${gpus(node.free)} free`),
-    h('dl', { class: 'facts' }, rows.flatMap(([what, value]) => [h('dt', {}, what), h('dd', {}, value)])),
-    h('div', { class: 'buttons' },
-      button('Why not here?', () => { page.only_node = name; page.go('why'); }),
-      button('Drain', () => go('--drain')), button('Fail', () => go('--fail')),
-      reasons.includes('cordoned') && button('Uncordon', () => go('--uncordon')),
-      button('Close', () => replace(place)))));
-  place.scrollIntoView({ block: 'nearest' });
+/** @param {string} id @param {string} label @param {boolean} is_on @param {(is_on: boolean) => void} set */
+const tick = (id, label, is_on, set) => h('label', { class: 'tick' }, h('input', { type: 'checkbox', id, checked: is_on, onchange: () => set(by_id(id).checked) }), label);
+
+/** Of "5.0 of 8 used, 3.0 free, …". @param {Element} strip */
+function amounts_of(strip) {
+  const [used, total, free] = (strip.querySelector('svg')?.getAttribute('aria-label')?.match(/[\d.]+/g) ?? []).map(Number);
+  return { fullness: used / total, free };
+}
+
+/** Names of nodes become buttons, of which the arrows choose one. @param {Page} page @param {Element} section @param {Element} chosen */
+function prepare_picture(page, section, chosen) {
+  const lists = [...section.querySelectorAll('.strips')].map((list) => ({ list, strips: [...list.children] }));
+  /** @type {any[]} */
+  const buttons = [];
+  for (const strip of lists.flatMap(({ strips }) => strips)) {
+    const text = /** @type {Text} */ (strip.querySelector('span')?.firstChild);
+    const node = (text.textContent ?? '').trim();
+    const words = strip.querySelector('svg')?.getAttribute('aria-label') ?? '';
+    const name = button(node, () => { page.state.node = node; open_node(page, chosen, true).catch(page.fail); },
+      { class: 'link', id: 'node-' + node, 'aria-label': `${node}, ${words}`, tabIndex: buttons.length === 0 ? 0 : -1 });
+    buttons.push(name);
+    text.replaceWith(name, ' ');
+  }
+  section.addEventListener('keydown', (event) => {
+    const { key } = /** @type {KeyboardEvent} */ (event);
+    if (key === 'Escape' && page.state.node) close_node(page, chosen);
+    const shown = buttons.filter((name) => !name.closest('li').hidden);
+    const at = shown.indexOf(document.activeElement);
+    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: shown.length - 1 }[key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    const next = shown[(to + shown.length) % shown.length];
+    for (const name of buttons) name.tabIndex = name === next ? 0 : -1;
+    next.focus();
+  });
+  const arrange = () => {
+    const { fullest, only_idle } = page.state;
+    for (const { list, strips } of lists) {
+      list.append(...(fullest ? [...strips].sort((left, right) => amounts_of(right).fullness - amounts_of(left).fullness) : strips));
+      for (const strip of strips) /** @type {HTMLElement} */ (strip).hidden = only_idle && amounts_of(strip).free === 0;
+    }
+    buttons.sort((left, right) => (left.compareDocumentPosition(right) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
+    const first = buttons.find((name) => !name.closest('li').hidden);
+    for (const name of buttons) name.tabIndex = name === first ? 0 : -1;
+  };
+  arrange();
+  section.querySelector('h2')?.after(h('div', { class: 'controls picture-controls' },
+    choice('order', 'Order', [['pool', 'Pool order'], ['fullest', 'Fullest first']], page.state.fullest ? 'fullest' : 'pool', (order) => { page.state.fullest = order === 'fullest'; arrange(); }),
+    tick('only-idle', 'Only idle', page.state.only_idle, (is_on) => { page.state.only_idle = is_on; arrange(); })));
+  section.append(chosen);
 }
 
 /** A picture of amounts in one bar. @param {{ used: number, free: number, out: number }} parts milli-GPU */
@@ -82,4 +104,3 @@ export function share_bar({ used, free, out }) {
     svg('rect', { class: 'area out', x: percent(used + free), width: percent(out), height: '100%' }));
   return bar;
 }
-

@@ -30,6 +30,9 @@ export const command = () => ['compare', ...workload(), ...chosen.policies.flatM
   ...(chosen.departures ? ['--departures'] : []), ...(chosen.departures && chosen.load > 0 ? ['--offered-load', String(chosen.load)] : []),
   ...(chosen.seeds > 1 ? ['--seeds', `42..${41 + chosen.seeds}`] : []), '--out', 'out'];
 
+/** The runs of the answer that is drawn, as `compare` writes them. */
+export const json = () => new TextDecoder().decode(last?.answer.written.get('out/compare.json') ?? new TextEncoder().encode('[]'));
+
 /** @param {Page} page @param {Element} panel */
 export async function draw(page, panel) {
   const answer = h('div', {});

@@ -1,7 +1,7 @@
 // @ts-check
 // Why: the pods that wait by verdict, and of one of them every node's answer and what would have to change.
 import { button, card, h, replace, table } from './dom.js';
-import { about, add } from './state.js';
+import { about, add, put_changes } from './state.js';
 import { arguments_of, counted, gpus, moment } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
@@ -16,7 +16,7 @@ export async function draw(page, panel) {
   const one = h('div', { class: 'one', id: 'one' });
   const sentence = all.pods_wait === 0 ? 'Nothing waits.'
     : `${counted(all.pods_wait, 'pod waits', 'pods wait')}, ${all.pods_fit_now === 0 ? 'none fits' : all.pods_fit_now + ' fit'} now.`;
-  const pick = (/** @type {string} */ pod) => { page.state.pod = pod; page.redraw(); };
+  const pick = (/** @type {string} */ pod) => { page.state.pod = pod; page.go('why', 'verdict'); };
   replace(list, all.groups.map((/** @type {any} */ group) => h('section', { class: 'group' },
     h('h3', {}, `${group.verdict} · ${group.pods.length}`),
     h('p', { class: 'hint' }, `${gpus(group.asked)} GPUs, since ${moment(group.since)}: ${group.because}`),
@@ -33,10 +33,10 @@ export async function draw(page, panel) {
     page.terminal(command(page)));
   if (!page.state.pod) {
     page.say(sentence);
-    replace(one, all.pods_wait > 0 && h('p', { class: 'hint' }, 'Choose a pod: every node answers, with numbers.'));
+    replace(one, all.pods_wait > 0 && h('p', { class: 'hint' }, page.only_node ? `Choose a pod: the answer of ${page.only_node} is then open.` : 'Choose a pod: every node answers, with numbers.'));
     return;
   }
-  await draw_pod(page, one);
+  await page.answer_in(one, () => draw_pod(page, one));
 }
 
 /** The first of many, and a button for the others. @param {string[]} names @param {(name: string) => any} entry */
@@ -57,8 +57,14 @@ async function draw_pod(page, place) {
   page.say(sentence);
   const asks = Object.entries(pod.asks ?? {}).map(([what, amount]) => (what === 'cpu_milli' ? `cpu ${Number(amount) / 1000}`
     : what === 'memory_mib' ? `memory ${Math.round(Number(amount) / 102.4) / 10} GiB` : `${what} ${amount}`)).join(', ');
+  const close = () => {
+    const opener = 'pod-' + page.state.pod;
+    page.state.pod = '';
+    page.go('why', opener);
+  };
+  place.addEventListener('keydown', (event) => { if (/** @type {KeyboardEvent} */ (event).key === 'Escape') close(); });
   replace(place, h('div', { class: 'card' },
-    button('‹ Waiting', () => { page.state.pod = ''; page.redraw(); }, { class: 'back' }),
+    button('‹ Waiting', close, { class: 'back' }),
     h('h2', { id: 'verdict', tabIndex: -1 }, sentence), asks && h('p', { class: 'note' }, `asks: ${asks}; priority ${pod.priority}`)),
   changes_card(page, pod),
   nodes_card(page, pod.reasons ?? []),
@@ -83,8 +89,7 @@ function follow(page, command_text) {
     page.go('defragment');
     return;
   }
-  page.state.undone.push([...page.state.changes]);
-  page.state.changes = [];
+  put_changes(page.state, []);
   for (let i = 0; i < rest.length; ++i) {
     if (rest[i].startsWith('--') && rest[i] !== '--config') add(page.state, { flag: rest[i], value: rest[++i] ?? '' });
   }

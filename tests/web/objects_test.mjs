@@ -1,0 +1,60 @@
+// Nodes and pods of files of JSON: where they are, who is on a node, one more of a pod.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+
+import { amount_of, asks_of, entries_of, found_by, object_of, one_more, places_of_objects, pods_like, pods_of } from '../../web/page/objects.js';
+
+const bytes = (text) => new TextEncoder().encode(text);
+const cluster = (name) => readFileSync(new URL(`../../scenarios/clusters/${name}.json`, import.meta.url));
+const atlas = entries_of([cluster('atlas')]);
+const texts_of = (text) => places_of_objects(bytes(text)).map(([begin, end]) => text.slice(begin, end));
+
+test('objects are items of a list, of an array, or documents', () => {
+  assert.deepEqual(texts_of('{"kind":"List","items":[{"a":[{"b":1}]},{"c":"}]{"}],"metadata":{}}'), ['{"a":[{"b":1}]}', '{"c":"}]{"}']);
+  assert.deepEqual(texts_of(' [{"a":{}}, {"b":"\\"]"}]'), ['{"a":{}}', '{"b":"\\"]"}']);
+  assert.deepEqual(texts_of('{"kind":"Pod","spec":{"containers":[{"x":1}]}}\n{"kind":"Node"}'), ['{"kind":"Pod","spec":{"containers":[{"x":1}]}}', '{"kind":"Node"}']);
+  assert.deepEqual(texts_of('kind: Pod\n'), []);
+  assert.deepEqual(texts_of('{"kind":"List","items":[]}'), ['{"kind":"List","items":[]}']);
+});
+
+test('every object of a cluster is there', () => {
+  for (const name of ['atlas', 'harbor']) {
+    const { items } = JSON.parse(cluster(name).toString());
+    assert.deepEqual(entries_of([cluster(name)]).map(object_of), items.filter(({ kind }) => kind === 'Node' || kind === 'Pod'));
+  }
+});
+
+test('pods of a node, with what they ask for', () => {
+  assert.deepEqual(pods_of(atlas, 'a100-2').map(({ name, asks }) => `${name}: ${asks}`), ['train/cv-0: nvidia.com/gpu 4', 'research/nb-0: nvidia.com/gpu 1']);
+});
+
+test('names are found by a part of them, those that begin with it first', () => {
+  assert.deepEqual(found_by(atlas, { text: 'LLM', most: 100 }).hits.map(({ name }) => name), ['train/llm-0', 'train/llm-1', 'train/llm-3']);
+  const nodes = found_by(atlas, { text: 'mig-', most: 1 });
+  assert.deepEqual(nodes.hits.map(({ kind, name }) => `${kind} ${name}`), ['node mig-1']);
+  assert.equal(nodes.count, 2);
+  assert.equal(found_by(atlas, { text: '', most: 100, kind: 'pod' }).count, 32);
+});
+
+test('amounts are read as Kubernetes reads them', () => {
+  assert.deepEqual(['4', '500m', '192Gi', '1e3', '2k', 'x'].map(amount_of), [4, 0.5, 192 * 2 ** 30, 1000, 2000, NaN]);
+  assert.equal(asks_of({ spec: { containers: [{ resources: { limits: { 'a/b': '1' } } }, { resources: { requests: { 'a/b': 2 }, limits: { 'a/b': 2 } } }] } }).get('a/b'), 3);
+});
+
+test('pods of a shape', () => {
+  const asks = { 'nvidia.com/gpu': 4, cpu_milli: 48000, memory_mib: 196608 };
+  assert.deepEqual(pods_like(atlas, { asks, most: 2 }).map(({ name }) => name), ['train/llm-3', 'train/llm-0']);
+});
+
+test('one more of a pod has neither its node nor its devices', () => {
+  const pod = {
+    kind: 'Pod', metadata: { name: 'chat-0', namespace: 'prod', uid: '1', labels: { app: 'chat' }, ownerReferences: [{ name: 'chat' }],
+      annotations: { 'hami.io/vgpu-node': 'h1', 'hami.io/vgpu-devices-allocated': 'GPU-h1-0', 'hami.io/bind-phase': 'success', 'nvidia.com/use-gputype': 'L40S' } },
+    spec: { nodeName: 'h1', containers: [{ name: 'main' }] }, status: { phase: 'Running' },
+  };
+  assert.deepEqual(one_more(pod, 'chat-0-one-more'), {
+    apiVersion: 'v1', kind: 'Pod', metadata: { name: 'chat-0-one-more', namespace: 'prod', labels: { app: 'chat' }, annotations: { 'nvidia.com/use-gputype': 'L40S' } },
+    spec: { containers: [{ name: 'main' }] },
+  });
+});

@@ -1,0 +1,104 @@
+"""See, in vgpualloc.html: the picture, a node and its pods, what is idle; finding nodes and pods."""
+
+import json
+import unittest
+
+from page_support import CLUSTERS, PageTest, printed
+
+CLUSTER = json.loads((CLUSTERS / "atlas.json").read_text(encoding="utf-8"))["items"]
+
+
+class See(PageTest):
+    def setUp(self):
+        super().setUp()
+        self.try_atlas()
+
+    def test_a_node_lists_its_pods(self):
+        self.click("#node-mig-1")
+        self.wait("document.querySelector('#chosen-node table')")
+        rows = self.browser.evaluate("[...document.querySelectorAll('#chosen-node tbody tr')].map((r) => r.cells[0].textContent)")
+        self.assertEqual(sorted(rows), sorted(f"{entry['metadata']['namespace']}/{entry['metadata']['name']}" for entry in CLUSTER
+                                              if entry["kind"] == "Pod" and entry["spec"].get("nodeName") == "mig-1"))
+        self.assertIn("nvidia.com/mig-3g.40gb 1", self.text("#chosen-node table"))
+        self.press_button("serve/ranker-0")
+        self.wait("document.querySelector('#verdict')")
+        self.assertEqual(self.focus(), "verdict")
+        self.assertIn("serve/ranker-0 runs on mig-1.", self.text("#verdict"))
+        self.assert_same_in_a_terminal()
+
+    def test_the_picture_by_keys(self):
+        self.tab_to("node-a100-1")
+        for key, node in (("ArrowRight", "a100-2"), ("End", "t4-1"), ("ArrowRight", "a100-1"), ("ArrowLeft", "t4-1"), ("Home", "a100-1"), ("ArrowDown", "a100-2")):
+            self.press(key)
+            self.assertEqual(self.focus(), "node-" + node)
+        self.press("Enter")
+        self.wait("document.activeElement.id === 'chosen-title'")
+        self.assertEqual(self.text("#chosen-title"), "a100-2: 5.0 of 8.0 GPUs used, 3.0 free")
+        self.press("Escape")
+        self.assertEqual(self.focus(), "node-a100-2")
+        self.assertEqual(self.text("#chosen-node"), "")
+
+    def test_order_and_only_idle(self):
+        names = "[...document.querySelectorAll('.strips li:not([hidden]) button')].map((b) => b.textContent)"
+        self.choose("order", "fullest")
+        self.assertEqual(self.browser.evaluate(names)[:3], ["a100-1", "a100-2", "a100-3"])
+        self.click("#only-idle")
+        self.assertNotIn("a100-3", self.browser.evaluate(names), "nothing of it is free")
+        self.choose("order", "pool")
+        self.click("#only-idle")
+        self.assertEqual(self.browser.evaluate(names), ["a100-1", "a100-2", "a100-3", "mig-1", "mig-2", "t4-1"])
+
+    def test_what_would_help(self):
+        shapes = {shape["shape"]: shape for shape in json.loads(printed("show", "atlas.json", "--json"))["shapes"]}
+        self.assertEqual(set(self.browser.evaluate("[...document.getElementById('shape').options].map((o) => o.value)")), set(shapes))
+        self.assertEqual(self.text(".one-shape .note"), "of use 0.0, scattered 5.0, host full 0.0, wrong kind 6.5, out of service 4.0, together 15.5 GPUs")
+        self.click("#help")
+        self.wait("document.querySelector('#verdict')?.textContent.startsWith('train/llm-3 waits, scattered')")
+        self.go("see")
+        self.choose("shape", "1 gpu, 2 cpu, pool=dev")
+        self.click("#help")
+        self.wait("document.querySelector('#verdict')?.textContent.startsWith('research/embed-0 waits, never')")
+        self.go("see")
+        self.choose("shape", "2 gpu, 40 cpu")
+        self.click("#help")
+        self.wait("document.querySelector('#whatif-answer .found')")
+        self.assertEqual(self.command()[-4:-1], ["--add-pods", "one-more-of-train-llm-1.json", "--find-nodes"])
+
+    def test_find(self):
+        self.press("/")
+        self.assertEqual(self.focus(), "search")
+        self.type("llm")
+        self.wait("document.querySelectorAll('#hits li').length === 3")
+        self.press("ArrowDown")
+        self.press("ArrowDown")
+        self.assertEqual(self.browser.evaluate("document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).innerText.split('\\n')[0]"), "train/llm-3")
+        self.press("Enter")
+        self.wait("document.querySelector('#verdict')?.textContent.startsWith('train/llm-3 waits')")
+        self.assertEqual(self.focus(), "verdict")
+        self.press("/")
+        self.type("mig-2")
+        self.wait("document.querySelectorAll('#hits li').length > 0")
+        self.press("Escape")
+        self.assertEqual(self.focus(), "search")
+        self.assertEqual(self.browser.evaluate("document.getElementById('search').getAttribute('aria-expanded')"), "false")
+        self.press("Escape")
+        self.type("MIG-2")
+        self.wait("document.querySelectorAll('#hits li').length > 0 && document.getElementById('search').getAttribute('aria-expanded') === 'true'")
+        self.press("Enter")
+        self.wait("document.querySelector('#chosen-title')")
+        self.assertIn("mig-2", self.text("#chosen-title"))
+        self.assertEqual(self.focus(), "chosen-title")
+        self.press("Escape")
+        self.assertEqual(self.focus(), "node-mig-2")
+
+    def test_the_keys_are_shown(self):
+        self.browser.evaluate("document.getElementById('tab-see').focus()")
+        self.press("?")
+        self.wait("document.querySelector('dialog[open]')")
+        self.press("Escape")
+        self.wait("!document.querySelector('dialog')")
+        self.assertEqual(self.focus(), "tab-see")
+
+
+if __name__ == "__main__":
+    unittest.main()

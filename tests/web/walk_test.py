@@ -1,0 +1,171 @@
+"""Every control of vgpualloc.html on five clusters: the command that is shown, run natively, prints what the page says.
+
+The clusters are atlas, harbor, and the three of docs/questions.md: NVIDIA's GPU operator, HAMi, Volcano with queues.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from page_support import CLUSTERS, ROOT, VGPUSIM, PageTest
+
+sys.path.insert(0, str(ROOT / "tests" / "questions"))
+import clusters  # noqa: E402
+
+OPTIONS = "[...document.getElementById({!r}).options].map((option) => option.value)"
+
+
+def comparable(text):
+    """Without times, and without the bounds for which the page has no solver."""
+    return re.sub(r"; by (what pods ask for|a linear program of what fits) .*|\d+(\.\d+)? (ms|s)\b", "-", text)
+
+
+class Walk(PageTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.clusters = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.clusters.cleanup)
+        cls.place = Path(cls.clusters.name)
+        clusters.write_all(cls.place)
+        for name in ("atlas", "harbor"):
+            (cls.place / f"{name}.json").write_bytes((CLUSTERS / f"{name}.json").read_bytes())
+
+    def read(self, name):
+        for manifest in self.place.glob("one-more-of-*"):
+            manifest.unlink()  # of another cluster
+        self.choose_files(self.place / f"{name}.json")
+        self.wait("document.querySelector('.strips')")
+        items = json.loads((self.place / f"{name}.json").read_text(encoding="utf-8"))["items"]
+        self.pods = [entry for entry in items if entry["kind"] == "Pod"]
+        shown = json.loads(self.native("show", f"{name}.json", "--by", "node", "--json").stdout)
+        self.kinds = {row["kind"]: row["key"] for row in shown["rows"]}  # a node of each kind
+        self.cordoned = [row["key"] for row in shown["rows"] if any(entry["because"] == "cordoned" for entry in row["out_because"])]
+        self.waiting = [entry["pod"] for entry in shown["waiting"]]
+        self.asked = 0
+
+    def native(self, *arguments):
+        return subprocess.run([VGPUSIM, *arguments], cwd=self.place, capture_output=True, text=True, check=False)
+
+    def compare(self):
+        """The answer, or the error, is that of the command."""
+        self.asked += 1
+        command = self.command()
+        for name in command:  # manifests that the page wrote, as a reader would save them
+            if name.startswith("one-more-of-") and not (self.place / name).exists():
+                self.click(f"[aria-label='Save this file: {name}']")
+                (self.place / name).write_bytes(self.saved(name))
+        done = self.native(*command[1:])
+        if done.returncode != 0:
+            self.assertEqual(self.text("#panel .error"), done.stderr.removeprefix("vgpusim: ").strip(), command)
+            return
+        self.assertEqual(self.text("#panel .error"), "", command)
+        self.assertEqual(comparable(self.output_in_terminal()), comparable(done.stdout), command)
+        if command[1] != "plan":
+            sentence = done.stdout.split("\n")[0]
+            self.assertIn(sentence.rstrip("."), self.text("#panel"), command)
+
+    def each_of(self, field):
+        for value in self.browser.evaluate(OPTIONS.format(field)):
+            self.drawn(f"(() => {{ const e = document.getElementById('{field}'); e.value = {json.dumps(value)}; e.dispatchEvent(new Event('change')); }})()")
+            yield value
+
+    def walk_see(self):
+        self.go("see")
+        for _ in self.each_of("by"):
+            self.compare()
+        self.drawn("document.getElementById('all').click()")
+        self.compare()
+        self.choose("order", "fullest")
+        self.click("#only-idle")
+        self.compare()
+
+    def walk_why(self):
+        self.go("why")
+        self.compare()
+        for pod in self.browser.evaluate("[...document.querySelectorAll('.waiting section')].map((s) => s.querySelector('button').textContent)"):
+            self.drawn(f"document.getElementById({json.dumps('pod-' + pod)}).click()")
+            self.compare()
+
+    def changes(self):
+        """Kinds of changes of the menu, with what is filled in."""
+        mig = [node for kind, node in self.kinds.items() if " mig " in kind]
+        some = list(self.kinds.values())
+        yield from (("--add-nodes", {"like": node}) for node in some)
+        yield from ((flag, {"set": some[0]}) for flag in ("--drain", "--fail"))
+        yield "--uncordon", {"set": (self.cordoned or some)[0]}
+        yield from (("cut", {"set": node, "layout": "all-1g.10gb"}) for node in mig[:2] or some[:1])
+        yield from (("mode", {"set": node, "mode": "mps"}) for node in some[:2])
+        yield from (("--policy", {"policy": policy}) for policy in ("best_fit", "binpack", "spread", "fgd", "worst_fit", "first_fit", "bid_price"))
+        yield "--anew", {}
+        one_per_namespace = {pod["metadata"]["namespace"]: pod["metadata"]["name"] for pod in self.pods}
+        yield from (("one-more", {"like-pod": f"{namespace}/{name}"}) for namespace, name in one_per_namespace.items())
+
+    def walk_what_if(self):
+        self.go("whatif")
+        self.compare()
+        seen = set()
+        for kind, fields in self.changes():
+            seen.add(kind)
+            self.add(kind, fields, "add")
+            self.compare()
+            self.drawn("document.getElementById('over').click()")
+        self.assertEqual(seen | {"--add-pods"}, set(self.browser.evaluate(OPTIONS.format("change"))))
+        for node in self.kinds.values():
+            self.add("--add-nodes", {"like": node}, "find")
+            self.compare()
+        for node in [node for kind, node in self.kinds.items() if " mig " in kind][:1]:
+            self.add("cut", {"set": node}, "find")
+            self.compare()
+            for row in range(self.browser.evaluate("document.querySelectorAll('#whatif-answer tbody button').length")):
+                self.drawn(f"document.querySelectorAll('#whatif-answer tbody button')[{row}].click()")
+                self.compare()
+                self.drawn("document.getElementById('undo').click()")
+        self.drawn("document.getElementById('over').click()")
+
+    def add(self, kind, fields, pressed):
+        self.choose("change", kind)
+        for field, value in fields.items():
+            self.choose(field, value)
+        self.drawn(f"document.getElementById('{pressed}').click()")
+
+    def walk_defragment(self):
+        self.go("defragment")
+        for pod in self.waiting[:4]:
+            self.choose("goal-pod", pod)
+            self.wait(f"document.querySelector('#terminal code').textContent.includes({json.dumps(pod)})")
+            self.browser.settle(0.3)
+            self.compare()
+        for _ in self.each_of("goal"):
+            self.compare()
+        self.drawn("(() => { const e = document.getElementById('moves'); e.value = 5; e.dispatchEvent(new Event('change')); })()")
+        self.compare()
+
+    def walk_all(self, name):
+        self.read(name)
+        for walk in (self.walk_see, self.walk_why, self.walk_what_if, self.walk_defragment):
+            walk()
+        self.assertGreater(self.asked, 40)
+
+    def test_atlas(self):
+        self.walk_all("atlas")
+
+    def test_harbor(self):
+        self.walk_all("harbor")
+
+    def test_gpu_operator(self):
+        self.walk_all("gpu-operator")
+
+    def test_hami(self):
+        self.walk_all("hami")
+
+    def test_volcano_with_queues(self):
+        self.walk_all("volcano-queues")
+
+
+if __name__ == "__main__":
+    unittest.main()
