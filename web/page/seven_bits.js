@@ -3,33 +3,43 @@
 
 /** What a parser of HTML would change or end at: NUL, carriage return, "<". */
 const unfit = [0, 13, 60];
-const first_instead = 0xc0;
+/** Such a letter and the one behind it are one letter of two bytes, from here on. */
+const first_pair = 0x100;
 
-/** @param {Uint8Array} bytes @returns {string} */
+/** @param {Uint8Array} bytes @returns {string} their number, a space, and the bytes */
 export function text_of_bytes(bytes) {
-  const letters = new Uint16Array(Math.ceil((bytes.length * 8) / 7));
+  const letters = new Uint8Array(Math.ceil((bytes.length * 8) / 7) + 1);
   let [bits, count, size] = [0, 0, 0];
-  const put = (/** @type {number} */ value) => { letters[size++] = unfit.includes(value) ? first_instead + unfit.indexOf(value) : value; };
   for (const byte of bytes) {
     bits = ((bits << 8) | byte) & 0x7fff;
     count += 8;
-    for (; count >= 7; count -= 7) put((bits >> (count - 7)) & 127);
+    for (; count >= 7; count -= 7) letters[size++] = (bits >> (count - 7)) & 127;
   }
-  if (count > 0) put((bits << (7 - count)) & 127);
-  const text = [];
-  for (let i = 0; i < size; i += 8192) text.push(String.fromCharCode(...letters.subarray(i, Math.min(i + 8192, size))));
+  if (count > 0) letters[size++] = (bits << (7 - count)) & 127;
+  const text = [`${bytes.length} `];
+  for (let i = 0; i < size; ++i) {
+    const pair = unfit.indexOf(letters[i]);
+    text.push(String.fromCharCode(pair < 0 ? letters[i] : first_pair + 128 * pair + letters[++i]));
+  }
   return text.join('');
 }
 
 /** @param {string} text what text_of_bytes() made @returns {Uint8Array} */
 export function bytes_of_text(text) {
-  const bytes = new Uint8Array(Math.floor((text.length * 7) / 8));
+  const begin = text.indexOf(' ') + 1;
+  const bytes = new Uint8Array(Number(text.slice(0, begin)));
   let [bits, count, size] = [0, 0, 0];
-  for (let i = 0; i < text.length; ++i) {
-    const letter = text.charCodeAt(i);
-    bits = ((bits << 7) | (letter < 128 ? letter : unfit[letter - first_instead])) & 0x7fff;
+  const add = (/** @type {number} */ letter) => {
+    bits = ((bits << 7) | letter) & 0x7fff;
     count += 7;
-    if (count >= 8) bytes[size++] = (bits >> (count -= 8)) & 255;
+    if (count < 8) return;
+    count -= 8;
+    if (size < bytes.length) bytes[size++] = (bits >> count) & 255;
+  };
+  for (let i = begin; i < text.length; ++i) {
+    const letter = text.charCodeAt(i);
+    if (letter >= 128) add(unfit[(letter - first_pair) >> 7]);
+    add(letter & 127);
   }
   return bytes;
 }
