@@ -65,6 +65,7 @@ export function entries_of(texts) {
   return [...entries.values()];
 }
 
+const by_number = new Intl.Collator('en', { numeric: true });
 const has_ended = (/** @type {Entry} */ { phase }) => phase === 'Succeeded' || phase === 'Failed';
 
 /** A quantity of Kubernetes as a number. @param {string | number} text */
@@ -109,7 +110,7 @@ export function found_by(entries, { text, most, kind }) {
   };
   const hits = entries.filter((entry) => (!kind || entry.kind === kind) && !has_ended(entry) && rank(entry) < 2);
   const order = (/** @type {Entry} */ entry) => rank(entry) + (entry.kind === 'node' ? 0 : 0.5);
-  hits.sort((left, right) => order(left) - order(right) || left.name.localeCompare(right.name, 'en', { numeric: true }));
+  hits.sort((left, right) => order(left) - order(right) || by_number.compare(left.name, right.name));
   return { count: hits.length, hits: hits.slice(0, most).map(({ kind: hit_kind, name, node, phase }) => ({ kind: hit_kind, name, node, phase })) };
 }
 

@@ -18,8 +18,11 @@ export function search_field(page) {
   /** @type {any[]} */
   let hits = [];
   let active = -1;
+  let answered = Promise.resolve();
 
   function close() {
+    replace(list);
+    hits = [];
     box.hidden = true;
     field.setAttribute('aria-expanded', 'false');
     field.removeAttribute('aria-activedescendant');
@@ -52,15 +55,16 @@ export function search_field(page) {
     field.setAttribute('aria-expanded', 'true');
     activate(hits.length > 0 ? 0 : -1);
   }
-  field.addEventListener('input', () => { find().catch(page.fail); });
+  field.addEventListener('input', () => { answered = find().catch(page.fail); });
   field.addEventListener('blur', close);
   field.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
     if (event.key === 'Escape') {
       if (box.hidden) field.value = '';
       close();
     }
+    // Who types fast presses Enter before the names are there.
+    if (event.key === 'Enter') answered.then(() => { if (hits[active]) open(hits[active]); });
     if (box.hidden) return;
-    if (event.key === 'Enter' && hits[active]) open(hits[active]);
     const to = { ArrowDown: active + 1, ArrowUp: active - 1 }[event.key];
     if (to === undefined || hits.length === 0) return;
     event.preventDefault();
