@@ -5,6 +5,7 @@ import * as defragment from './defragment.js';
 import { button, by_id, focus_heading, h, replace } from './dom.js';
 import { listen_to_keys } from './keys.js';
 import { computing, forget_stop } from './progress.js';
+import { open_node } from './node.js';
 import { is_device_configuration, is_prices, most_bytes, read, with_own_names } from './reading.js';
 import { save_menu } from './save.js';
 import { search_field } from './search.js';
@@ -107,6 +108,13 @@ function make_page() {
     },
     /** A file more of the cluster itself. @param {Iterable<File>} list */
     add_to_cluster: (list) => Promise.all([...list].map(read)).then((entries) => use([...files.filter(([name]) => !own_names.has(name)), ...entries])).catch(page.fail),
+    /** Opens a node in See: in the answer that is there, or in the one that is drawn. @param {string} name */
+    show_node(name) {
+      page.state.node = name;
+      const place = tab === 'see' && by_id('chosen-node');
+      if (place) open_node(page, place, true).catch(page.fail);
+      else page.go('see', 'chosen-title');
+    },
     has_files: () => waiting >= 0,
     /** What the command of the answer prints as JSON. */
     json_of_answer: async () => (tab === 'simulate' ? simulate.json() : (await page.ask('save', [...view().command(page), '--json'])).stdout),
