@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import test from 'node:test';
 
-import { add, fresh, remove, undo, whatif_arguments, words_of } from '../../web/page/state.js';
+import { add, address_of, fresh, read_address, remove, undo, whatif_arguments, words_of } from '../../web/page/state.js';
 import { bytes_of_text, text_of_bytes } from '../../web/page/seven_bits.js';
 import { arguments_of, command_line, gpus, moment, quoted, signed } from '../../web/page/words.js';
 
@@ -59,4 +59,17 @@ test('bytes are text that a page can have in it, and are read back', () => {
   const text = text_of_bytes(all);
   assert.deepEqual(bytes_of_text(text), all);
   assert.doesNotMatch(text, /[\0\r<]/);
+});
+
+test('choices are in the address, and names of the cluster are not', () => {
+  const state = { ...fresh(), by: 'owner', all: true, goal: 'nodes', moves: 5, node: 'a100-1', pod: 'train/llm-3' };
+  assert.equal(address_of('see', state), 'see&by=owner&all');
+  assert.equal(address_of('why', state), 'why');
+  assert.equal(address_of('defragment', state), 'defragment&goal=nodes&moves=5');
+  const other = fresh();
+  assert.equal(read_address('see&by=owner&all', other), 'see');
+  assert.equal(read_address('defragment&goal=nodes&moves=5', other), 'defragment');
+  assert.deepEqual([other.by, other.all, other.goal, other.moves], ['owner', true, 'nodes', 5]);
+  read_address('see&by=zone', other);
+  assert.equal(other.by, 'pool');
 });

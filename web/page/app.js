@@ -12,7 +12,7 @@ import { search_field } from './search.js';
 import * as see from './see.js';
 import * as simulate from './simulate.js';
 import { failure_card, start } from './start.js';
-import { about, fresh } from './state.js';
+import { about, address_of, fresh, read_address } from './state.js';
 import { terminal } from './terminal.js';
 import * as whatif from './whatif.js';
 import * as why from './why.js';
@@ -127,9 +127,13 @@ function make_page() {
     go(name, focus_id) {
       tab = name;
       focus_next = focus_id ?? '';
-      if (location.hash.slice(1) !== name) history.pushState(null, '', '#' + name);
       page.redraw();
       window.scrollTo(0, 0);
+    },
+    /** Puts the choices into the address, so that Back comes to them. */
+    note_address() {
+      const address = address_of(tab, page.state);
+      if (location.hash.slice(1) !== address) history.pushState(null, '', '#' + address);
     },
     redraw: () => { draw().catch(page.fail); },
     stop: () => asker.stop(),
@@ -163,6 +167,7 @@ function make_page() {
 
   async function draw() {
     const number = ++drawing;
+    page.note_address();
     draw_tabs();
     const panel = by_id('panel');
     panel.setAttribute('aria-labelledby', 'tab-' + tab);
@@ -200,8 +205,10 @@ function make_page() {
   by_id('search-place').append(search_field(page));
   listen_to_keys(page, tabs);
   window.addEventListener('popstate', () => {
-    const chosen = tabs.find((entry) => entry.name === location.hash.slice(1));
-    if (chosen && files.length > 0) page.go(chosen.name);
+    if (waiting < 0) return;
+    const name = read_address(location.hash.slice(1), page.state);
+    const chosen = tabs.find((entry) => entry.name === name);
+    if (chosen) page.go(chosen.name);
   });
   return page;
 }

@@ -3,12 +3,10 @@
 import { button, by_id, choice, h, replace } from './dom.js';
 import { idle_controls } from './idle.js';
 import { close_node, open_node } from './node.js';
-import { about } from './state.js';
+import { about, rows_by } from './state.js';
 import { gpus } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
-
-const rows_by = ['pool', 'kind', 'node', 'resource', 'namespace', 'queue', 'owner'];
 
 /** @param {Page} page */
 export const command = ({ state }) => ['show', ...about(state), ...(state.by === 'pool' ? [] : ['--by', state.by]),
@@ -83,8 +81,8 @@ function prepare_picture(page, section, chosen) {
   };
   arrange();
   section.querySelector('h2')?.after(h('div', { class: 'controls picture-controls' },
-    choice('order', 'Order', [['pool', 'Pool order'], ['fullest', 'Fullest first']], page.state.fullest ? 'fullest' : 'pool', (order) => { page.state.fullest = order === 'fullest'; arrange(); }),
-    tick('only-idle', 'Only idle', page.state.only_idle, (is_on) => { page.state.only_idle = is_on; arrange(); })));
+    choice('order', 'Order', [['pool', 'Pool order'], ['fullest', 'Fullest first']], page.state.fullest ? 'fullest' : 'pool', (order) => { page.state.fullest = order === 'fullest'; arrange(); page.note_address(); }),
+    tick('only-idle', 'Only idle', page.state.only_idle, (is_on) => { page.state.only_idle = is_on; arrange(); page.note_address(); })));
   section.append(chosen);
 }
 

@@ -19,6 +19,17 @@ export async function draw(page, panel) {
   draw_editor(page, editor, nodes);
   replace(panel, card('Change', list_of_changes(page), editor), answer, page.terminal(command(page)));
   await page.answer_in(answer, () => draw_answer(page, answer));
+  mark_refused(page, panel, answer.querySelector('.error h1'));
+}
+
+/** Ties an error to the change that it is about: the flag is its first word. @param {Page} page @param {Element} panel @param {Element | null} error */
+function mark_refused(page, panel, error) {
+  const position = error ? page.state.changes.findLastIndex(({ flag }) => error.textContent?.startsWith(flag)) : -1;
+  const row = panel.querySelectorAll('.changes li')[position];
+  if (!error || !row) return;
+  error.id = 'refused';
+  row.classList.add('refused');
+  row.querySelector("[aria-label^='Remove change']")?.setAttribute('aria-describedby', 'refused');
 }
 
 /** @param {Page} page */
