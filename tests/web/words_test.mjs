@@ -5,7 +5,7 @@ import test from 'node:test';
 
 import { add, address_of, fresh, read_address, remove, undo, whatif_arguments, words_of } from '../../web/page/state.js';
 import { bytes_of_text, text_of_bytes } from '../../web/page/seven_bits.js';
-import { arguments_of, command_line, gpus, moment, quoted, signed } from '../../web/page/words.js';
+import { arguments_of, command_line, gpus, in_tenths, moment, quoted, signed } from '../../web/page/words.js';
 
 test('a shell reads a command line as it is meant', () => {
   for (const words of [['plain'], ["it's"], ['a b', '$HOME', '`x`', '"', '\\', "'", '', '*'], ['mig-2=mig:all-balanced']]) {
@@ -19,6 +19,8 @@ test('a shell reads a command line as it is meant', () => {
 test('numbers are printed as in the terminal', () => {
   assert.equal(gpus(20501), '20.5');
   assert.equal(signed(-400, gpus), '-0.4');
+  assert.deepEqual(in_tenths([171550, 39550, 4900]).map(gpus), ['171.6', '39.5', '4.9']);
+  assert.deepEqual(in_tenths([20501, 11499, 4000]).map(gpus), ['20.5', '11.5', '4.0']);
   assert.equal(signed(4000, gpus), '+4.0');
   assert.equal(moment('2026-11-25T13:00:00Z'), '11-25 13:00Z');
   assert.equal(moment(null), '-');
