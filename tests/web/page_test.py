@@ -102,6 +102,16 @@ class Page(PageTest):
         self.assertEqual(refused, "refused")
         self.browser.events.clear()
 
+    def test_back_comes_to_the_choice_before(self):
+        self.try_atlas()
+        self.choose("by", "owner")
+        self.wait("location.hash === '#see&by=owner' && document.getElementById('by').value === 'owner'")
+        self.go("defragment")
+        self.browser.evaluate("history.back()")
+        self.wait("document.querySelector('#tab-see[aria-selected=true]') && document.querySelector('#terminal code').textContent.endsWith('--by owner')")
+        self.browser.evaluate("history.back()")
+        self.wait("document.getElementById('by')?.value === 'pool' && location.hash === '#see'")
+
     def test_tabs_by_keyboard(self):
         self.try_atlas()
         self.browser.evaluate("document.getElementById('tab-see').focus()")

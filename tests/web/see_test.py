@@ -51,7 +51,7 @@ class See(PageTest):
     def test_what_would_help(self):
         shapes = {shape["shape"]: shape for shape in json.loads(printed("show", "atlas.json", "--json"))["shapes"]}
         self.assertEqual(set(self.browser.evaluate("[...document.getElementById('shape').options].map((o) => o.value)")), set(shapes))
-        self.assertEqual(self.text(".one-shape .note"), "of use 0.0, scattered 5.0, host full 0.0, wrong kind 6.5, out of service 4.0, together 15.5 GPUs")
+        self.assertEqual(self.text(".one-shape .note"), "To 4 gpu, 48 cpu: of use 0.0, scattered 5.0, host full 0.0, wrong kind 6.5, out of service 4.0, together 15.5 GPUs")
         self.click("#help")
         self.wait("document.querySelector('#verdict')?.textContent.startsWith('train/llm-3 waits, scattered')")
         self.go("see")

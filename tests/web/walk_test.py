@@ -65,9 +65,13 @@ class Walk(PageTest):
             return
         self.assertEqual(self.text("#panel .error"), "", command)
         self.assertEqual(comparable(self.output_in_terminal()), comparable(done.stdout), command)
-        if command[1] != "plan":
-            sentence = done.stdout.split("\n")[0]
+        sentence = done.stdout.split("\n")[0]
+        if command[1] != "plan" or "--consolidate" in command:
             self.assertIn(sentence.rstrip("."), self.text("#panel"), command)
+        for part in ("used", "free", "out of service"):
+            amounts = re.search(rf"^  {part} +([0-9.]+) +([0-9.]+) +([-+0-9.]+)", done.stdout, re.M)
+            if amounts:
+                self.assertIn("\t".join((part, *amounts.groups())), self.text("#whatif-answer"), command)
 
     def each_of(self, field):
         for value in self.browser.evaluate(OPTIONS.format(field)):

@@ -103,8 +103,10 @@ class WhatIf(PageTest):
         self.browser.evaluate("(() => { document.getElementById('set').value = 'nosuch'; document.getElementById('add').click(); })()")
         self.wait("document.querySelector('#whatif-answer .error')")
         self.assertIn("nosuch", self.text("#whatif-answer .error"))
-        self.click("[aria-label^='Remove change']")
-        self.wait("document.querySelector('#whatif-answer h1')")
+        remove = "document.querySelector('.changes .refused [aria-label^=\"Remove change\"]')"
+        self.assertEqual(self.browser.evaluate(f"document.getElementById({remove}.getAttribute('aria-describedby')).textContent"), self.text("#whatif-answer .error"))
+        self.drawn(f"{remove}.click()")
+        self.assertEqual(self.text("#whatif-answer .error"), "")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import test from 'node:test';
 
-import { add, fresh, remove, undo, whatif_arguments, words_of } from '../../web/page/state.js';
+import { add, address_of, fresh, read_address, remove, undo, whatif_arguments, words_of } from '../../web/page/state.js';
 import { bytes_of_text, text_of_bytes } from '../../web/page/seven_bits.js';
-import { arguments_of, command_line, gpus, moment, quoted, signed } from '../../web/page/words.js';
+import { arguments_of, command_line, gpus, in_tenths, moment, quoted, signed } from '../../web/page/words.js';
 
 test('a shell reads a command line as it is meant', () => {
   for (const words of [['plain'], ["it's"], ['a b', '$HOME', '`x`', '"', '\\', "'", '', '*'], ['mig-2=mig:all-balanced']]) {
@@ -19,6 +19,8 @@ test('a shell reads a command line as it is meant', () => {
 test('numbers are printed as in the terminal', () => {
   assert.equal(gpus(20501), '20.5');
   assert.equal(signed(-400, gpus), '-0.4');
+  assert.deepEqual(in_tenths([171550, 39550, 4900]).map(gpus), ['171.6', '39.5', '4.9']);
+  assert.deepEqual(in_tenths([20501, 11499, 4000]).map(gpus), ['20.5', '11.5', '4.0']);
   assert.equal(signed(4000, gpus), '+4.0');
   assert.equal(moment('2026-11-25T13:00:00Z'), '11-25 13:00Z');
   assert.equal(moment(null), '-');
@@ -59,4 +61,17 @@ test('bytes are text that a page can have in it, and are read back', () => {
   const text = text_of_bytes(all);
   assert.deepEqual(bytes_of_text(text), all);
   assert.doesNotMatch(text, /[\0\r<]/);
+});
+
+test('choices are in the address, and names of the cluster are not', () => {
+  const state = { ...fresh(), by: 'owner', all: true, goal: 'nodes', moves: 5, node: 'a100-1', pod: 'train/llm-3' };
+  assert.equal(address_of('see', state), 'see&by=owner&all');
+  assert.equal(address_of('why', state), 'why');
+  assert.equal(address_of('defragment', state), 'defragment&goal=nodes&moves=5');
+  const other = fresh();
+  assert.equal(read_address('see&by=owner&all', other), 'see');
+  assert.equal(read_address('defragment&goal=nodes&moves=5', other), 'defragment');
+  assert.deepEqual([other.by, other.all, other.goal, other.moves], ['owner', true, 'nodes', 5]);
+  read_address('see&by=zone', other);
+  assert.equal(other.by, 'pool');
 });

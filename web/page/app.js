@@ -5,13 +5,14 @@ import * as defragment from './defragment.js';
 import { button, by_id, focus_heading, h, replace } from './dom.js';
 import { listen_to_keys } from './keys.js';
 import { computing, forget_stop } from './progress.js';
+import { open_node } from './node.js';
 import { is_device_configuration, is_prices, most_bytes, read, with_own_names } from './reading.js';
 import { save_menu } from './save.js';
 import { search_field } from './search.js';
 import * as see from './see.js';
 import * as simulate from './simulate.js';
 import { failure_card, start } from './start.js';
-import { about, fresh } from './state.js';
+import { about, address_of, fresh, read_address } from './state.js';
 import { terminal } from './terminal.js';
 import * as whatif from './whatif.js';
 import * as why from './why.js';
@@ -107,6 +108,13 @@ function make_page() {
     },
     /** A file more of the cluster itself. @param {Iterable<File>} list */
     add_to_cluster: (list) => Promise.all([...list].map(read)).then((entries) => use([...files.filter(([name]) => !own_names.has(name)), ...entries])).catch(page.fail),
+    /** Opens a node in See: in the answer that is there, or in the one that is drawn. @param {string} name */
+    show_node(name) {
+      page.state.node = name;
+      const place = tab === 'see' && by_id('chosen-node');
+      if (place) open_node(page, place, true).catch(page.fail);
+      else page.go('see', 'chosen-title');
+    },
     has_files: () => waiting >= 0,
     /** What the command of the answer prints as JSON. */
     json_of_answer: async () => (tab === 'simulate' ? simulate.json() : (await page.ask('save', [...view().command(page), '--json'])).stdout),
@@ -119,9 +127,13 @@ function make_page() {
     go(name, focus_id) {
       tab = name;
       focus_next = focus_id ?? '';
-      if (location.hash.slice(1) !== name) history.pushState(null, '', '#' + name);
       page.redraw();
       window.scrollTo(0, 0);
+    },
+    /** Puts the choices into the address, so that Back comes to them. */
+    note_address() {
+      const address = address_of(tab, page.state);
+      if (location.hash.slice(1) !== address) history.pushState(null, '', '#' + address);
     },
     redraw: () => { draw().catch(page.fail); },
     stop: () => asker.stop(),
@@ -155,6 +167,7 @@ function make_page() {
 
   async function draw() {
     const number = ++drawing;
+    page.note_address();
     draw_tabs();
     const panel = by_id('panel');
     panel.setAttribute('aria-labelledby', 'tab-' + tab);
@@ -192,8 +205,10 @@ function make_page() {
   by_id('search-place').append(search_field(page));
   listen_to_keys(page, tabs);
   window.addEventListener('popstate', () => {
-    const chosen = tabs.find((entry) => entry.name === location.hash.slice(1));
-    if (chosen && files.length > 0) page.go(chosen.name);
+    if (waiting < 0) return;
+    const name = read_address(location.hash.slice(1), page.state);
+    const chosen = tabs.find((entry) => entry.name === name);
+    if (chosen) page.go(chosen.name);
   });
   return page;
 }

@@ -11,6 +11,10 @@
 /** Thrown to whoever waits for an answer that nobody wants any more. */
 export class Dropped extends Error {}
 
+/** Answers that are remembered; one of so many letters counts as two. */
+const most_answers = 24;
+const most_letters = 4_000_000;
+
 export class Asker {
   /** @param {string} worker_text @param {string} module_text the module as the worker unpacks it */
   constructor(worker_text, module_text) {
@@ -23,6 +27,8 @@ export class Asker {
     /** @type {Question | null} */
     this.running = null;
     this.number = 0;
+    /** Answers by their arguments, the last one at the end: who goes back to a tab does not wait again. @type {Map<string, Answer>} */
+    this.answers = new Map();
     /** What a long run shows of itself. @type {(text: string) => void} */
     this.hear_progress = () => {};
     this.begin();
@@ -40,11 +46,13 @@ export class Asker {
   /** The files that all later questions are about. @param {[string, Uint8Array][]} files */
   use(files) {
     this.files = files;
+    this.answers.clear();
     this.worker?.postMessage({ type: 'files', files });
   }
 
   /** One file more, or in the place of the one of its name. @param {string} name @param {Uint8Array} bytes */
   put(name, bytes) {
+    if (this.files.some(([other]) => other === name)) this.answers.clear();
     this.files = [...this.files.filter(([other]) => other !== name), [name, bytes]];
     this.worker?.postMessage({ type: 'file', name, bytes });
   }
@@ -53,8 +61,18 @@ export class Asker {
    * Of one topic only the last question is answered: sliders ask more often than there is time for.
    * @param {string} topic @param {string[]} args @returns {Promise<Answer>}
    */
-  ask(topic, args) {
-    return this.send(topic, { type: 'ask', args });
+  async ask(topic, args) {
+    const key = args.join('\0');
+    const known = this.answers.get(key);
+    this.drop(topic);
+    if (known) return known;
+    const { files } = this;
+    const answer = await this.send(topic, { type: 'ask', args });
+    if (files !== this.files) return answer; // it is about other files than the next question
+    this.answers.set(key, answer);
+    let size = 0;
+    for (const [other, { stdout }] of [...this.answers].reverse()) if ((size += 1 + stdout.length / most_letters) > most_answers) this.answers.delete(other);
+    return answer;
   }
 
   /**

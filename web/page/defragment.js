@@ -36,20 +36,30 @@ export async function draw(page, panel) {
 /** @param {Page} page @param {Element} place */
 async function draw_plan(page, place) {
   const plan = JSON.parse((await page.ask('plan', [...command(page), '--json'])).stdout);
-  const target = page.state.goal === 'pod' ? plan.pod : `empty ${page.state.goal === 'nodes' ? 'nodes' : 'GPUs'}`;
-  const cost = plan.cost ? `, ${plan.cost.downtime_device_s.toFixed(1)} GPU·s down` : '';
-  const sentence = plan.moves.length === 0
-    ? (plan.found ? `Nothing has to move for ${target}.` : `No plan for ${target}: ${plan.reason ?? 'no moves were found'}.`)
-    : `${counted(plan.moves.length, 'move')}${cost}${plan.where ? `; then ${plan.pod} fits on ${plan.where.node}` : ''}.`;
+  const sentence = plan.emptied ? emptied_words(plan) : room_words(plan);
   page.say(sentence);
   replace(place, h('section', { class: 'card answer' }, h('h1', {}, sentence),
-    plan.emptied && h('p', {}, `Emptied: ${emptied_words(plan.emptied)}.`)),
+    plan.emptied && h('p', {}, in_use_words(plan.emptied))),
   plan.moves.length > 0 && moves_card(plan),
-  page.notes([...(plan.not_evictable ?? []).map((/** @type {any} */ entry) => `stays: ${entry.pod ?? entry}`), ...plan.warnings]));
+  page.notes([...plan.not_evictable.map((/** @type {any} */ entry) => `${entry.pod ?? entry} stays`),
+    ...plan.kept_by_rules.map((/** @type {string} */ pod) => `${pod} stays, as rules about other pods look at it`), ...plan.not_considered, ...plan.warnings]));
+}
+
+/** @param {any} plan */
+function room_words({ pod, found, moves, cost, where, reason }) {
+  if (moves.length > 0) return `${counted(moves.length, 'move')}, ${cost.downtime_device_s.toFixed(1)} GPU·s down; then ${pod} fits on ${where.node}.`;
+  return found ? `Nothing has to move for ${pod}.` : `No plan for ${pod}: ${reason ?? 'no moves were found'}.`;
+}
+
+/** @param {any} plan */
+function emptied_words({ emptied, moves, cost, movable_pods }) {
+  if (movable_pods === 0) return 'Nothing to move: no pod may.';
+  const down = moves.length > 0 ? `, ${cost.downtime_device_s.toFixed(1)} GPU·s down` : '';
+  return `${counted(emptied.count, emptied.unit)} can be emptied by ${counted(moves.length, 'move')}, of ${counted(movable_pods, 'pod')} that may move${down}.`;
 }
 
 /** @param {any} emptied */
-const emptied_words = (emptied) => (Array.isArray(emptied) ? emptied.map((entry) => entry.node ?? entry.uuid ?? entry).join(', ') : String(emptied));
+const in_use_words = ({ unit, count, used, used_min }) => `${used - count} of ${counted(used, unit)} in use stay so${used_min === null ? '' : `; at least ${used_min} do`}.`;
 
 /** @param {any} plan */
 function moves_card(plan) {

@@ -14,7 +14,7 @@ export function idle_controls(page, section) {
   const one = h('div', { class: 'one-shape' });
   const draw_shape = () => {
     const bar = bars.get(page.state.shape);
-    replace(one, bar?.cloneNode(true), h('p', { class: 'note' }, bar?.getAttribute('aria-label') ?? ''));
+    replace(one, bar?.cloneNode(true), h('p', { class: 'note' }, bar ? `To ${page.state.shape}: ${bar.getAttribute('aria-label')}` : ''));
   };
   draw_shape();
   return h('div', {}, h('div', { class: 'controls' },

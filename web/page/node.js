@@ -2,7 +2,7 @@
 // A node that was chosen in the picture: what it has, and its pods.
 import { button, by_id, focus_heading, h, replace, table } from './dom.js';
 import { add } from './state.js';
-import { counted, gpus } from './words.js';
+import { counted, gpus, in_tenths } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
 
@@ -16,13 +16,17 @@ export function close_node(page, place) {
   else focus_heading(by_id('panel'));
 }
 
+/** Used, free and out of service. @param {any} node */
+const amounts_of = (node) => in_tenths([node.used, node.free, node.out]).map(gpus);
+
 /** @param {any} node a row of `show --by node --json` */
 function facts_of(node) {
   const reasons = node.out_because.map((/** @type {{ because: string }} */ entry) => entry.because);
   const { host_cpu_milli: cpu, host_memory_mib: memory } = node;
+  const [used, free, out] = amounts_of(node);
   return [
-    ['kind', `${node.gpus} x ${node.kind}`], ['used', `${gpus(node.used)} of ${gpus(node.milli)} GPUs`], ['free', gpus(node.free)],
-    ['out of service', gpus(node.out) + (reasons.length ? ': ' + reasons.join(', ') : '')],
+    ['kind', `${node.gpus} x ${node.kind}`], ['used', `${used} of ${gpus(node.milli)} GPUs`], ['free', free],
+    ['out of service', out + (reasons.length ? ': ' + reasons.join(', ') : '')],
     ['CPU', `${(cpu.total - cpu.used) / 1000} of ${cpu.total / 1000} free`], ['memory', `${Math.round((memory.total - memory.used) / 1024)} of ${Math.round(memory.total / 1024)} GiB free`],
     ['labels', Object.entries(node.labels).map(([key, value]) => `${key}=${value}`).join(', ')],
   ];
@@ -35,7 +39,8 @@ export async function open_node(page, place, has_focus) {
   const node = nodes.find((/** @type {any} */ entry) => entry.key === name);
   const is_cordoned = node?.out_because.some((/** @type {any} */ entry) => entry.because === 'cordoned');
   const change = (/** @type {string} */ flag) => { add(page.state, { flag, value: name }); page.go('whatif'); };
-  const title = node ? `${name}: ${gpus(node.used)} of ${gpus(node.milli)} GPUs used, ${gpus(node.free)} free` : `${name}: no GPU`;
+  const [used, free] = node ? amounts_of(node) : [];
+  const title = node ? `${name}: ${used} of ${gpus(node.milli)} GPUs used, ${free} free` : `${name}: no GPU`;
   replace(place, h('section', { class: place.closest('section') ? 'inner' : 'card', 'aria-labelledby': 'chosen-title',
     onkeydown: (/** @type {KeyboardEvent} */ event) => { if (event.key === 'Escape') { event.stopPropagation(); close_node(page, place); } } },
   h('h3', { id: 'chosen-title', tabIndex: -1 }, title),

@@ -37,9 +37,12 @@ export function search_field(page) {
   function open(/** @type {any} */ hit) {
     close();
     field.value = '';
-    if (hit.kind === 'node') page.state.node = hit.name;
-    else page.state.pod = hit.name;
-    page.go(hit.kind === 'node' ? 'see' : 'why', hit.kind === 'node' ? 'chosen-title' : 'verdict');
+    if (hit.kind === 'node') {
+      page.show_node(hit.name);
+      return;
+    }
+    page.state.pod = hit.name;
+    page.go('why', 'verdict');
   }
   async function find() {
     const text = field.value;

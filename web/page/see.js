@@ -3,12 +3,10 @@
 import { button, by_id, choice, h, replace } from './dom.js';
 import { idle_controls } from './idle.js';
 import { close_node, open_node } from './node.js';
-import { about } from './state.js';
-import { gpus } from './words.js';
+import { about, rows_by } from './state.js';
+import { gpus, in_tenths } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
-
-const rows_by = ['pool', 'kind', 'node', 'resource', 'namespace', 'queue', 'owner'];
 
 /** @param {Page} page */
 export const command = ({ state }) => ['show', ...about(state), ...(state.by === 'pool' ? [] : ['--by', state.by]),
@@ -83,20 +81,21 @@ function prepare_picture(page, section, chosen) {
   };
   arrange();
   section.querySelector('h2')?.after(h('div', { class: 'controls picture-controls' },
-    choice('order', 'Order', [['pool', 'Pool order'], ['fullest', 'Fullest first']], page.state.fullest ? 'fullest' : 'pool', (order) => { page.state.fullest = order === 'fullest'; arrange(); }),
-    tick('only-idle', 'Only idle', page.state.only_idle, (is_on) => { page.state.only_idle = is_on; arrange(); })));
+    choice('order', 'Order', [['pool', 'Pool order'], ['fullest', 'Fullest first']], page.state.fullest ? 'fullest' : 'pool', (order) => { page.state.fullest = order === 'fullest'; arrange(); page.note_address(); }),
+    tick('only-idle', 'Only idle', page.state.only_idle, (is_on) => { page.state.only_idle = is_on; arrange(); page.note_address(); })));
   section.append(chosen);
 }
 
 /** A picture of amounts in one bar. @param {{ used: number, free: number, out: number }} parts milli-GPU */
 export function share_bar({ used, free, out }) {
   const total = Math.max(used + free + out, 1);
+  const [used_words, free_words, out_words] = in_tenths([used, free, out]).map(gpus);
   const svg = (/** @type {string} */ tag, /** @type {Record<string, string>} */ how) => {
     const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
     for (const [name, value] of Object.entries(how)) element.setAttribute(name, value);
     return element;
   };
-  const words = `used ${gpus(used)}, free ${gpus(free)}, out of service ${gpus(out)}, together ${gpus(used + free + out)} GPUs`;
+  const words = `used ${used_words}, free ${free_words}, out of service ${out_words}, together ${gpus(used + free + out)} GPUs`;
   const bar = svg('svg', { class: 'share', role: 'img', 'aria-label': words });
   const percent = (/** @type {number} */ part) => `${((100 * part) / total).toFixed(2)}%`;
   bar.append(svg('rect', { class: 'area free', width: '100%', height: '100%' }),

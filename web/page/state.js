@@ -74,3 +74,31 @@ export function words_of({ flag, value }) {
 
 /** How a list of changes marks this one. @param {Change} change */
 export const mark_of = ({ flag }) => (flag.startsWith('--find') ? '?' : flag.startsWith('--add') ? '+' : '~');
+
+/** Rows of the first table that every cluster has; a label would be a name of the cluster. */
+export const rows_by = ['pool', 'kind', 'node', 'resource', 'namespace', 'queue', 'owner'];
+const goals = ['pod', 'devices', 'nodes'];
+
+/** What stands in the address after '#': a tab and its choices, without names of the cluster. @param {string} tab @param {State} state */
+export function address_of(tab, state) {
+  const choices = {
+    see: [state.by !== 'pool' && `by=${state.by}`, state.all && 'all', state.fullest && 'fullest', state.only_idle && 'idle'],
+    defragment: [state.goal !== 'pod' && `goal=${state.goal}`, state.moves !== 3 && `moves=${state.moves}`],
+  };
+  return [tab, ...(choices[/** @type {keyof typeof choices} */ (tab)] ?? []).filter(Boolean)].join('&');
+}
+
+/** The tab of an address, whose choices are put into the state. @param {string} address @param {State} state @returns {string} */
+export function read_address(address, state) {
+  const [tab, ...choices] = address.split('&');
+  const chosen = new Map(choices.map((choice) => /** @type {[string, string]} */ (choice.split('='))));
+  if (tab === 'see') {
+    state.by = rows_by.find((word) => word === chosen.get('by')) ?? 'pool';
+    [state.all, state.fullest, state.only_idle] = [chosen.has('all'), chosen.has('fullest'), chosen.has('idle')];
+  }
+  if (tab === 'defragment') {
+    state.goal = /** @type {State['goal']} */ (goals.find((goal) => goal === chosen.get('goal')) ?? 'pod');
+    state.moves = Math.min(Math.max(Math.round(Number(chosen.get('moves') ?? 3)) || 0, 0), 1000);
+  }
+  return tab;
+}

@@ -5,7 +5,7 @@ import { draw_editor } from './editor.js';
 import { draw_layouts, found_nodes_card } from './searches.js';
 import { share_bar } from './see.js';
 import { mark_of, put_changes, remove, search_of, undo, whatif_arguments, words_of } from './state.js';
-import { counted, gpus, signed } from './words.js';
+import { counted, gpus, in_tenths, signed } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
 
@@ -19,6 +19,17 @@ export async function draw(page, panel) {
   draw_editor(page, editor, nodes);
   replace(panel, card('Change', list_of_changes(page), editor), answer, page.terminal(command(page)));
   await page.answer_in(answer, () => draw_answer(page, answer));
+  mark_refused(page, panel, answer.querySelector('.error h1'));
+}
+
+/** Ties an error to the change that it is about: the flag is its first word. @param {Page} page @param {Element} panel @param {Element | null} error */
+function mark_refused(page, panel, error) {
+  const position = error ? page.state.changes.findLastIndex(({ flag }) => error.textContent?.startsWith(flag)) : -1;
+  const row = panel.querySelectorAll('.changes li')[position];
+  if (!error || !row) return;
+  error.id = 'refused';
+  row.classList.add('refused');
+  row.querySelector("[aria-label^='Remove change']")?.setAttribute('aria-describedby', 'refused');
 }
 
 /** @param {Page} page */
@@ -81,7 +92,9 @@ function draw_comparison(page, place, answer, text) {
   const row = (/** @type {string} */ name, /** @type {any} */ cells, words = gpus) =>
     ({ name, before: words(cells.before), after: words(cells.after), change: cells.change === 0 ? '0' : signed(cells.change, words) });
   const whole = (/** @type {number} */ number) => String(number);
-  const rows = [row('GPUs', comparison.gpus), row('used', comparison.used), row('free', comparison.free), row('out of service', comparison.out),
+  const [before, after] = ['before', 'after'].map((when) => in_tenths(['used', 'free', 'out'].map((part) => comparison[part][when])));
+  const rows = [row('GPUs', comparison.gpus),
+    ...['used', 'free', 'out of service'].map((name, i) => row(name, { before: before[i], after: after[i], change: after[i] - before[i] })),
     row('pods run', comparison.pods_run, whole),
     ...comparison.free_parts.map((/** @type {any} */ part) => row(`${part.kind ? part.kind + ' ' : ''}${part.part} free`, part, whole)),
     ...(comparison.energy_at_most_wh ? [row('kWh a day, at most', comparison.energy_at_most_wh, gpus)] : [])];

@@ -4,6 +4,18 @@
 /** Milli-GPU in GPUs to a tenth. @param {number} milli */
 export const gpus = (milli) => (milli / 1000).toFixed(1);
 
+/**
+ * Amounts in tenths of a GPU that add up as the terminal's do: rounded down, and then the largest remainders up.
+ * @param {number[]} parts milli-GPU @returns {number[]}
+ */
+export function in_tenths(parts) {
+  const tenths = parts.map((milli) => Math.floor(milli / 100));
+  const order = parts.map((_, i) => i).sort((left, right) => (parts[right] % 100) - (parts[left] % 100));
+  let rest = Math.round(parts.reduce((sum, milli) => sum + milli, 0) / 100) - tenths.reduce((sum, tenth) => sum + tenth, 0);
+  for (const i of order) if (rest-- > 0) ++tenths[i];
+  return tenths.map((tenth) => tenth * 100);
+}
+
 /** A number with its sign. @param {number} number @param {(number: number) => string} words */
 export const signed = (number, words = String) => (number > 0 ? '+' : number < 0 ? '-' : '') + words(Math.abs(number));
 
