@@ -30,7 +30,9 @@ expected<extendable_cluster> with_kinds(const std::vector<kube::manifest>& objec
         }
         std::vector<kube::manifest> with_templates = objects;
         std::ranges::move(std::move(described).take_objects(), std::back_inserter(with_templates));
-        state = kube::make_snapshot(with_templates, dialects, stop);
+        auto larger = kube::make_snapshot(with_templates, dialects, stop);
+        if (!larger) return unexpected(std::move(larger).error());
+        *state = *std::move(larger);
     }
     if (!state) return unexpected(std::move(state).error());
     extendable_cluster result{.state = *std::move(state), .kinds = {}};
@@ -54,8 +56,9 @@ expected<kube::snapshot> changed_cluster(const std::vector<kube::manifest>& obje
     if (!cut->objects.empty()) {
         std::vector<kube::manifest> with_templates = objects;
         std::ranges::copy(cut->objects, std::back_inserter(with_templates));
-        state = kube::make_snapshot(with_templates, dialects, stop);
-        if (!state) return state;
+        auto larger = kube::make_snapshot(with_templates, dialects, stop);
+        if (!larger) return larger;
+        *state = *std::move(larger);
         auto taken = take_templates(*state, cut->objects, "--set-mode");
         if (!taken) return unexpected(std::move(taken).error());
         kinds = *std::move(taken);

@@ -113,6 +113,7 @@ private:
             const instance_counts counts = instances_of(bound.pod.request);
             if (counts.empty()) continue;
             ++bound_pods_;
+            instances_by_pod_.emplace(bound.pod.full_name(), counts);
             add_times(bound_instances_, counts, 1);
         }
         add_times(wanted, bound_instances_, 1);
@@ -158,7 +159,10 @@ private:
             const instance_counts counts = instances_of(bound.pod.request);
             if (has_devices && in_set.contains(bound.node)) {
                 ++nodes_[in_set.at(bound.node)].pods;
-                if (counts.empty()) ++result_.others;
+                if (counts.empty()) {
+                    ++result_.others;
+                    instances_by_pod_.emplace(bound.pod.full_name(), counts);
+                }
             }
             if (!in_set.contains(bound.node) && !takes_pods(cluster, bound.node)) continue;
             add_times(used_, counts, 1);
@@ -298,6 +302,12 @@ private:
             const bool was_counted = counted_nodes_.contains(entry.asked.from);
             add_times(spare, counts, (was_counted ? evicted : 0) - std::ssize(entry.placed));
         }
+        for (const ended_pod& pod : answered.ended) { // nothing makes it again
+            const auto known = instances_by_pod_.find(pod.name);
+            if (known == instances_by_pod_.end()) continue;
+            --row.run;
+            if (counted_nodes_.contains(pod.node)) add_times(spare, known->second, 1);
+        }
         for (const layout_change& change : answered.layouts) {
             const bool is_known = row.cut_time && change.cut_time;
             row.cut_time = is_known ? std::optional{*row.cut_time + *change.cut_time} : std::nullopt;
@@ -372,10 +382,11 @@ private:
     const vgpualloc::dialect_set* dialects_;
     question asked_;
     std::vector<cuttable> nodes_;
-    instance_counts elsewhere_;           ///< instances of other nodes that take pods
-    instance_counts used_;                ///< of the nodes of the set and of these
-    std::set<std::string> counted_nodes_; ///< whose pods `used_` has
-    std::int64_t bound_pods_ = 0;         ///< of the mix
+    instance_counts elsewhere_;                                            ///< instances of other nodes that take pods
+    instance_counts used_;                                                 ///< of the nodes of the set and of these
+    std::set<std::string> counted_nodes_;                                  ///< whose pods `used_` has
+    std::int64_t bound_pods_ = 0;                                          ///< of the mix
+    std::map<std::string, instance_counts, std::less<>> instances_by_pod_; ///< of those, and of the others of the set
     instance_counts bound_instances_;
     std::vector<std::pair<instance_counts, std::int64_t>> added_; ///< what a pod asks for, and how many come
     instance_demand demand_;

@@ -32,7 +32,7 @@ TEST(snapshot_learning, the_pods_that_are_there_have_arrived) {
     EXPECT_EQ(words_of(learned->slots[1].of), "2 whole GPUs");
     EXPECT_EQ(learned->turnover, 0.0) << "nobody has left";
     for (int i = 0; i < 4; ++i) {
-        scorer.note_arrival(state.pending.at(0).request, *state.book);
+        scorer.note_arrival(state.pending[0].request, *state.book);
     }
     EXPECT_NEAR(scorer.learned()->slots[1].of.share, 5.0 / 8.0, 1e-3) << "8 arrivals, of which 5 are of two GPUs";
 }

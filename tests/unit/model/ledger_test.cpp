@@ -47,6 +47,7 @@ TEST_F(ledger_test, a_copy_goes_its_own_way) {
     EXPECT_EQ(same.events().size(), book->events().size());
     ASSERT_TRUE(same.release(pod_id{5U}));
     ASSERT_TRUE(same.reserve(book_on(7, bare, {})));
+    same.commit(pod_id{7U});
     EXPECT_TRUE(book->is_live(pod_id{5U}));
     EXPECT_FALSE(book->is_live(pod_id{7U}));
     EXPECT_EQ(same.devices(where)[0], device_state{});

@@ -181,7 +181,7 @@ TEST(show_overview, owners_are_the_topmost_that_the_objects_name) {
     EXPECT_EQ(owner_in(pod), "ns/web-5d4f ReplicaSet");
     EXPECT_EQ(owner_in(pod + set), "ns/site Deployment");
     EXPECT_EQ(owner_in(hashed), "ns/web Deployment");
-    EXPECT_EQ(owner_in(card_node("a", 1) + running_pod("p", "a", 0, 1000)), "ns/p Pod");
+    EXPECT_EQ(owner_in(card_node("a", 1) + running_pod("p", "a", 0, 1000, " ")), "ns/p Pod");
 }
 
 } // namespace

@@ -61,7 +61,7 @@ TEST(audit, tells_a_ledger_that_counts_something_else_than_the_annotations) {
     const std::string text = card_node("a", 1) + running_pod("r", "a", 0, 10000);
     auto state = snapshot_of(text);
     ASSERT_TRUE(state.book->release(vgpualloc::pod_id{0}).has_value()); // a booking that went lost
-    state.bound.clear();
+    state.bound.own_items().clear();
     const auto audited = snapshots::audit_of(objects(text), state);
     EXPECT_NE(messages(audited).find("device GPU-a-0: got '0 MiB, cores 0, 0 containers'"), std::string::npos)
         << messages(audited);

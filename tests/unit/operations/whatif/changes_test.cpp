@@ -95,9 +95,9 @@ TEST(whatif_changes, placed_anew_are_the_pods_that_may_move_on_nodes_that_take_p
     const std::string daemon = "ownerReferences: [{kind: DaemonSet, name: d, controller: true}],";
     const std::string runs = "status: {phase: Running}\n";
     const std::string text = card_node("a", 2) + card_node("b", 1) + "spec: {unschedulable: true}\n" +
-                             running_pod("moves", "a", 0, 1000, owner) + runs + running_pod("alone", "a", 1, 1000) +
-                             runs + running_pod("agent", "a", 1, 10, daemon) + runs +
-                             running_pod("cordoned", "b", 0, 1000, owner) + runs;
+                             running_pod("moves", "a", 0, 1000, owner) + runs +
+                             running_pod("alone", "a", 1, 1000, " ") + runs + running_pod("agent", "a", 1, 10, daemon) +
+                             runs + running_pod("cordoned", "b", 0, 1000, owner) + runs;
     auto state = snapshot_of(text);
     const auto evicted = whatif::apply(state, {.anew = true}, objects(text));
     ASSERT_TRUE(evicted.has_value()) << evicted.error().message();
