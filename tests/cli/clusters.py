@@ -48,9 +48,11 @@ def pod(name, limits, on=None, annotations=None, ns="team", created=None, labels
 
 
 def on_card(name, node_name, card, memory, cores=0, **how):
-    """A pod that runs on one card of a gpu_node."""
+    """A pod that runs on one card of a gpu_node, and that a ReplicaSet makes again once it is evicted."""
     assigned = f"GPU-{node_name}-{card},NVIDIA,{memory},{cores}:"
-    return pod(name, vgpu(memory, cores=cores), on=node_name, annotations={"volcano.sh/vgpu-ids-new": assigned}, **how)
+    result = pod(name, vgpu(memory, cores=cores), on=node_name, annotations={"volcano.sh/vgpu-ids-new": assigned}, **how)
+    result["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "set", "uid": "s", "controller": True}]
+    return result
 
 
 def cluster(*objects):
