@@ -147,7 +147,7 @@ class PageTest(unittest.TestCase):
         path = Path(self.folder.name) / name
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            if path.exists():
+            if path.exists() and path.stat().st_size > 0:  # the browser makes an empty one first
                 return path.read_bytes()
             self.browser.settle(0.1)
         raise AssertionError(f"{name} was not saved: {[entry.name for entry in Path(self.folder.name).iterdir()]}")
