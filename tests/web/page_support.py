@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -151,6 +150,3 @@ class PageTest(unittest.TestCase):
                 return path.read_bytes()
             self.browser.settle(0.1)
         raise AssertionError(f"{name} was not saved: {[entry.name for entry in Path(self.folder.name).iterdir()]}")
-
-    def first_number(self, text):
-        return int(re.search(r"\d+", text)[0])
