@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
+import { names_found, names_of } from '../../web/page/names.js';
 import { amount_of, asks_of, entries_of, found_by, object_of, one_more, places_of_objects, pods_like, pods_of } from '../../web/page/objects.js';
 
 const bytes = (text) => new TextEncoder().encode(text);
@@ -57,4 +58,13 @@ test('one more of a pod has neither its node nor its devices', () => {
     apiVersion: 'v1', kind: 'Pod', metadata: { name: 'chat-0-one-more', namespace: 'prod', labels: { app: 'chat' }, annotations: { 'nvidia.com/use-gputype': 'L40S' } },
     spec: { containers: [{ name: 'main' }] },
   });
+});
+
+test('names that are left in a file are found, and parts of resources are no names', () => {
+  const names = names_of([cluster('atlas'), bytes('{"kind":"Node","metadata":{"name":"n","annotations":{"a/register":"GPU-4f2a-01,10:"}},"status":{"addresses":[{"address":"10.1.2.3"}]}}')]);
+  assert.equal(names.size, 54);
+  assert.deepEqual(names_found(names, cluster('atlas')).length, 52);
+  assert.deepEqual(names_found(names, bytes('{"items":[{"kind":"Node","metadata":{"name":"node-1"},"status":{"allocatable":{"nvidia.com/gpu":"8"}}}]}')), []);
+  const left = '{"items":[{"metadata":{"annotations":{"x":"[node-1,GPU-4f2a-01]","y":"train/node-2","z":"10.1.2.3"}}}]}';
+  assert.deepEqual(names_found(names, bytes(left)), ['train', '10.1.2.3', 'GPU-4f2a-01']);
 });

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -147,10 +146,7 @@ class PageTest(unittest.TestCase):
         path = Path(self.folder.name) / name
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            if path.exists():
+            if path.exists() and path.stat().st_size > 0:  # the browser makes an empty one first
                 return path.read_bytes()
             self.browser.settle(0.1)
         raise AssertionError(f"{name} was not saved: {[entry.name for entry in Path(self.folder.name).iterdir()]}")
-
-    def first_number(self, text):
-        return int(re.search(r"\d+", text)[0])

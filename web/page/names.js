@@ -2,7 +2,7 @@
 // Whether a file without names has none of those that the cluster has.
 import { places_of_objects } from './objects.js';
 
-const identifier = /\b(?:GPU|MIG|NPU)-[0-9A-Za-z][0-9A-Za-z-]+|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+const identifier = /\b(?:GPU|MIG|NPU)-(?!\d+g\b)[0-9A-Za-z][0-9A-Za-z-]+|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
 
 const of_every_cluster = new Set(['default', 'kube-system', 'kube-public', 'kube-node-lease']);
 
