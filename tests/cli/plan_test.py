@@ -14,8 +14,7 @@ DAEMON_SET = [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid":
 def owned(name, node, card, memory, owners=REPLICA_SET, **how):
     """A pod that runs on a card and that a controller makes again."""
     result = on_card(name, node, card, memory, **how)
-    if owners:
-        result["metadata"]["ownerReferences"] = owners
+    result["metadata"]["ownerReferences"] = owners or []
     return result
 
 

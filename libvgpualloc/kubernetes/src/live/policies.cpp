@@ -45,7 +45,8 @@ expected<owned_policies> make_live_policies(const live_options& options, const w
         result.error().code == error_code::unknown_name) { // an error that lists those without draws
         std::vector<policy_entry> without_draws(options.policies.begin(), options.policies.end());
         std::erase_if(without_draws, [](const policy_entry& entry) { return draws(*entry.make({})); });
-        result = parse_policies(options.policy, options.device_policy, without_draws, parameters);
+        auto refused = parse_policies(options.policy, options.device_policy, without_draws, parameters);
+        if (!refused) return refused;
     }
     if (!result) return result;
     if (draws(*result->node)) {
