@@ -18,14 +18,14 @@ MEMORY_MAX = 1_000_000_000
 
 # Name, arguments of the question, whether one before it was about the same files, and how often the time of vgpusim, which
 # reads the files every time, it may take.
-SMALL = [("first answer", ["show", "C", "--json"], False, 14.0),
-         ("See, again", ["show", "C", "--json"], True, 3.0),
-         ("Why, the list", ["why", "C", "--json"], True, 3.0),
-         ("What if, a node more", ["whatif", "C", "--add-nodes", "node-00000=1", "--json"], True, 1.0),
-         ("What if, a drain", ["whatif", "C", "--drain", "node-00000", "--json"], True, 1.0),
-         ("find nodes", ["whatif", "C", "--find-nodes", "node-00000", "--json"], True, 2.0)]
-LARGE = [("first answer", ["show", "C", "--json"], False, 14.0),
-         ("What if, a node more", ["whatif", "C", "--add-nodes", "node-00000=1", "--json"], True, 2.0)]
+SMALL = [("first answer", ["show", "C", "--json"], False, 8.0),
+         ("See, again", ["show", "C", "--json"], True, 1.5),
+         ("Why, the list", ["why", "C", "--json"], True, 1.5),
+         ("What if, a node more", ["whatif", "C", "--add-nodes", "node-00000=1", "--json"], True, 0.6),
+         ("What if, a drain", ["whatif", "C", "--drain", "node-00000", "--json"], True, 0.6),
+         ("find nodes", ["whatif", "C", "--find-nodes", "node-00000", "--json"], True, 1.0)]
+LARGE = [("first answer", ["show", "C", "--json"], False, 8.0),
+         ("What if, a node more", ["whatif", "C", "--add-nodes", "node-00000=1", "--json"], True, 0.8)]
 RUN = [("openb, best_fit", ["run", "--nodes", "N", "--pods", "P", "--policy", "best_fit", "--out", "o"], True, 3.0)]
 
 
