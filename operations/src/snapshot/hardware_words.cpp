@@ -62,6 +62,25 @@ constexpr std::array labels_read{"accelerator",
                                  "vnpu-dvpp",
                                  "vnpu-level",
                                  "ring-controller.atlas"};
+/// Labels of clouds that say what feature discovery does elsewhere.
+constexpr std::array cloud_labels{"cloud.google.com/gke-accelerator",
+                                  "cloud.google.com/gke-accelerator-count",
+                                  "cloud.google.com/gke-gpu-partition-size",
+                                  "cloud.google.com/gke-gpu-sharing-strategy",
+                                  "cloud.google.com/gke-max-shared-clients-per-gpu",
+                                  "karpenter.k8s.aws/instance-gpu-name",
+                                  "karpenter.k8s.aws/instance-gpu-count",
+                                  "karpenter.k8s.aws/instance-gpu-memory",
+                                  "karpenter.k8s.aws/instance-gpu-manufacturer",
+                                  "eks.amazonaws.com/instance-gpu-name",
+                                  "eks.amazonaws.com/instance-gpu-count",
+                                  "eks.amazonaws.com/instance-gpu-memory",
+                                  "eks.amazonaws.com/instance-gpu-manufacturer",
+                                  "karpenter.azure.com/sku-gpu-name",
+                                  "karpenter.azure.com/sku-gpu-count",
+                                  "karpenter.azure.com/sku-gpu-manufacturer",
+                                  "k8s.amazonaws.com/accelerator",
+                                  "nvidia.com/gpu.deploy.device-plugin"};
 constexpr std::array discovery_words{".product", ".memory", ".replicas", ".sharing-strategy", ".count"};
 
 /// Words of the formats that annotations are in, and of what dialects compare with.
@@ -71,7 +90,11 @@ constexpr std::string_view format_words =
     "DeviceInfo DeviceList huawei.com huawei ascend Unhealthy NetworkUnhealthy Ascend Ascend310P Ascend910 310P "
     "NVIDIA GPU NPU true false null yes no high low whole success allocating failed spread binpack "
     "topology-aware mutex slot single mixed none time-slicing mps mig hami-core ignore 1c 2c 4c 8c 16c 1cpu 3cpu "
-    "4cpu dvpp ndvpp exclusive share SHARED MIG vGPU all balanced disabled";
+    "4cpu dvpp ndvpp exclusive share SHARED MIG vGPU all balanced disabled "
+    "time-sharing nvidia amd habana nvidia-tesla-k80 nvidia-tesla-p4 nvidia-tesla-p100 nvidia-tesla-v100 "
+    "nvidia-tesla-t4 nvidia-tesla-a100 nvidia-a100-80gb nvidia-l4 nvidia-h100-80gb nvidia-h100-mega-80gb "
+    "nvidia-h200-141gb nvidia-b200 nvidia-gb200 nvidia-rtx-pro-6000 k80 m60 v100 t4 t4g a10 a10g a100 l4 l40s h100 "
+    "h200 b200 b300 gb200 gb300 T4 V100 A10 A100 H100 H200";
 
 template <std::size_t Count>
 bool is_one_of(std::string_view text, const std::array<const char*, Count>& words) {
@@ -147,7 +170,7 @@ bool is_annotation_read(const std::string& key, const npu_words& npus) {
 }
 
 bool is_label_read(std::string_view key, const pseudonyms& names) {
-    if (is_one_of(key, labels_read)) return true;
+    if (is_one_of(key, labels_read) || is_one_of(key, cloud_labels)) return true;
     constexpr std::string_view domain = "nvidia.com/";
     const auto word = std::ranges::find_if(discovery_words, [key](const char* end) { return key.ends_with(end); });
     if (!key.starts_with(domain) || word == discovery_words.end()) return false;

@@ -73,7 +73,8 @@ public:
         if (more.nvidia_plugin) {
             const auto& known = sum_.devices.nvidia_plugin;
             const bool same = known && known->allocation == more.nvidia_plugin->allocation &&
-                              known->one_replica_only == more.nvidia_plugin->one_replica_only;
+                              known->one_replica_only == more.nvidia_plugin->one_replica_only &&
+                              known->sharing == more.nvidia_plugin->sharing;
             if (differs(configured_system::nvidia_plugin, same, "sharing", "")) return refusal();
             sum_.devices.nvidia_plugin = std::move(more.nvidia_plugin);
         }

@@ -213,6 +213,7 @@ std::shared_ptr<const dialect> make(options configured) {
 options options_of(const dialect_config& config) {
     options configured = config.devices.hami.value_or(options{});
     configured.catalog = config.mig;
+    if (config.devices.nvidia_plugin) configured.plugin_sharing = config.devices.nvidia_plugin->sharing;
     return configured;
 }
 

@@ -251,7 +251,8 @@ node_reading hami_dialect::read_node(const node_source& source) const {
 
 std::string hami_dialect::trait_of(const kubernetes::node& node) const {
     if (node.annotations.contains(register_annotation)) return std::string{registered_trait};
-    const bool in_units = options_.count_name == nvidia::gpu_resource && nvidia::offers_gpus_in_units(node);
+    const bool in_units =
+        options_.count_name == nvidia::gpu_resource && nvidia::offers_gpus_in_units(node, options_.plugin_sharing);
     return in_units ? "units" : "";
 }
 

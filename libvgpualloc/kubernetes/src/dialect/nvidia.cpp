@@ -62,7 +62,7 @@ public:
     }
 
     [[nodiscard]] std::string trait_of(const kubernetes::node& node) const override {
-        return options_.reads_gpu && offers_gpus_in_units(node) ? "units" : "";
+        return options_.reads_gpu && offers_gpus_in_units(node, options_.sharing) ? "units" : "";
     }
     [[nodiscard]] std::shared_ptr<const dialect> for_traits(const std::set<std::string>& traits) const override {
         if (traits.empty()) return nullptr;

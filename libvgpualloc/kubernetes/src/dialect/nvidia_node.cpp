@@ -9,13 +9,12 @@
 
 #include "mps_labels.hpp"
 #include "nvidia_boards.hpp"
+#include "nvidia_labels.hpp"
 #include "nvidia_parts.hpp"
+#include "nvidia_units.hpp"
 #include "text.hpp"
 #include "vgpualloc/catalog/mig_offers.hpp"
 #include "vgpualloc/catalog/mps.hpp"
-#include "vgpualloc/dialect/cce.hpp"
-#include "vgpualloc/dialect/gpushare.hpp"
-#include "vgpualloc/dialect/hami.hpp"
 #include "vgpualloc/dialect/quantity.hpp"
 #include "vgpualloc/dialect/volcano_vgpu.hpp"
 #include "vgpualloc/model/limits.hpp"
@@ -24,45 +23,7 @@ namespace vgpualloc::dialects::nvidia {
 
 using kubernetes::value_of;
 
-std::string stem_of(const std::string& resource) {
-    return resource.ends_with(renamed_ending) ? resource.substr(0, resource.size() - renamed_ending.size()) : resource;
-}
-
 namespace {
-
-/// Whether a node has beside NVIDIA's plugin another system that says what its GPUs are.
-bool is_served_by_another(const kubernetes::node& node) {
-    constexpr std::array annotations{hami::register_annotation, volcano_vgpu::register_annotation,
-                                     cce::register_annotation};
-    static const std::array resources{volcano_vgpu::options{}.count_name, gpushare::options{}.number_name,
-                                      gpushare::options{}.memory_name, cce::options{}.memory_name};
-    return std::ranges::any_of(annotations, [&](const char* key) { return node.annotations.contains(key); }) ||
-           std::ranges::any_of(resources, [&](const std::string& name) { return text::offers(node, name); });
-}
-
-/// What feature discovery labels the devices of a resource with: "nvidia.com/gpu.memory",
-/// "nvidia.com/mig-1g.5gb.memory".
-const std::string& label_of(const kubernetes::node& node, const std::string& resource, const char* word) {
-    return value_of(node.labels, stem_of(resource) + "." + word);
-}
-
-std::optional<std::int64_t> number_of(const kubernetes::node& node, const std::string& resource, const char* word,
-                                      std::int64_t most) {
-    return text::whole_number(label_of(node, resource, word), most);
-}
-
-/// A product label without what feature discovery puts behind the GPU's name.
-std::string_view gpu_of(std::string_view product) {
-    if (product.ends_with(shared_ending)) product.remove_suffix(shared_ending.size());
-    return product.substr(0, product.find(mig_words));
-}
-
-/// The MIG profile behind a product label; empty: it names whole GPUs.
-std::string profile_of(std::string_view product) {
-    if (product.ends_with(shared_ending)) product.remove_suffix(shared_ending.size());
-    const std::size_t at = product.find(mig_words);
-    return at == std::string_view::npos ? std::string{} : profile_of_words(product.substr(at + mig_words.size()));
-}
 
 constexpr const char* mixed_word = "mig"; ///< of uuids of GPUs whose instances are counted by profile
 
@@ -71,54 +32,49 @@ std::string profile_of_resource(std::string_view resource) {
     return profile_of_words(resource.substr(mig_prefix.size()));
 }
 
-/// Whether labels or the name say that several units share a device.
-bool is_shared(const kubernetes::node& node, const std::string& resource) {
-    const std::string& strategy = label_of(node, resource, "sharing-strategy");
-    return label_of(node, resource, "product").ends_with(shared_ending) || resource.ends_with(renamed_ending) ||
-           strategy == "mps" || strategy == "time-slicing";
-}
-
-/// The units of a resource: those that are healthy, and all.
-struct unit_counts {
-    std::int64_t healthy = 0;
-    std::int64_t all = 0;
-};
-
-/// How the units of a resource share what is counted.
-struct sharing {
-    std::int64_t replicas = 1;
-    bool by_mps = false;
-};
-
 /// Reads the devices of one node.
 class node_reader {
 public:
-    node_reader(const kubernetes::node& node, const options& configured) : node_{&node}, options_{&configured} {}
+    node_reader(const kubernetes::node& node, const options& configured)
+        : node_{&node}, options_{&configured}, labels_{node, *configured.catalog} {}
 
     node_reading read() {
-        const bool has_gpus = !is_served_by_another(*node_);
+        std::map<std::string, unit_counts> counted = registered_units();
+        const bool none_registered = reading_.problems.empty() && std::ranges::all_of(counted, [](const auto& entry) {
+                                         return entry.second.all == 0;
+                                     });
+        if (none_registered) counted = unregistered_units(*node_, labels_);
         std::map<std::string, unit_counts> instances; // by resource
-        for (const auto& [resource, amount] : node_->allocatable) {
-            if (!counts_devices(resource) || (resource == gpu_resource && !has_gpus)) continue;
-            const auto units = units_of(resource);
-            if (!units) continue;
+        for (const auto& [resource, units] : counted) {
             check_number_labels(resource);
             if (resource.starts_with(mig_prefix)) {
-                instances.emplace(resource, *units);
-            } else if (!profile_of(label_of(*node_, resource, "product")).empty()) {
-                read_single(resource, *units);
+                instances.emplace(resource, units);
+            } else if (!profile_of(labels_.of(resource, "product")).empty()) {
+                read_single(resource, units);
             } else {
-                read_gpus(resource, *units);
+                read_gpus(resource, units);
             }
         }
         if (!instances.empty()) {
-            if (!node_->allocatable.contains(gpu_resource)) check_number_labels(gpu_resource);
+            if (!counted.contains(gpu_resource)) check_number_labels(gpu_resource);
             read_mixed(instances);
         }
+        if (none_registered && !reading_.devices.empty()) warn_of_plugin();
         return std::move(reading_);
     }
 
 private:
+    /// By resource, as the plugin has registered them with the kubelet.
+    std::map<std::string, unit_counts> registered_units() {
+        const bool has_gpus = !is_served_by_another(*node_);
+        std::map<std::string, unit_counts> result;
+        for (const auto& [resource, amount] : node_->allocatable) {
+            if (!counts_devices(resource) || (resource == gpu_resource && !has_gpus)) continue;
+            if (const auto units = units_of(resource)) result.emplace(resource, *units);
+        }
+        return result;
+    }
+
     std::optional<unit_counts> units_of(const std::string& resource) {
         const auto healthy = amount(resource, node_->allocatable, "allocatable ");
         if (!healthy) return std::nullopt;
@@ -153,66 +109,21 @@ private:
         constexpr std::array<std::pair<const char*, std::int64_t>, 2> labels{
             {{"count", devices_per_node_max}, {"memory", device_memory_max.count()}}};
         for (const auto& [word, most] : labels) {
-            const std::string& written = label_of(*node_, resource, word);
+            const std::string& written = labels_.of(resource, word);
             if (written.empty() || text::whole_number(written, most)) continue;
-            warn(stem_of(resource) + "." + word, written,
+            warn(labels_.name_of(resource, word), written,
                  "a whole number up to " + std::to_string(most) + "; not read");
         }
     }
 
-    /// Warns where feature discovery has counted other GPUs than the units are. It counts those that are cut as well.
-    void check_count(const std::string& resource, std::int64_t units) {
-        if (resource.starts_with(mig_prefix) || value_of(node_->labels, strategy_label) == "mixed") return;
-        const auto labelled = number_of(*node_, resource, "count", devices_per_node_max);
-        if (!labelled || units == 0 || *labelled == units) return;
-        warn(stem_of(resource) + ".count", std::to_string(*labelled),
-             std::to_string(units) + ", as many as the node has units; counted so");
-    }
-
-    /// One replica where nothing says more, or the units are not those of whole devices, which is a warning. Where a
-    /// plugin before 0.15 says no strategy, replicas are of time-slicing. A unit that is not healthy is one replica.
     [[nodiscard]] sharing sharing_of(const std::string& resource, const unit_counts& units) {
-        const std::string& strategy = label_of(*node_, resource, "sharing-strategy");
-        const bool is_said_to_share = is_shared(*node_, resource);
-        const std::optional<std::int64_t> labelled = number_of(*node_, resource, "replicas", devices_per_node_max);
-        const std::optional<std::int64_t> devices = number_of(*node_, resource, "count", devices_per_node_max);
-        check_sharing_labels(resource, strategy, labelled);
-        std::int64_t replicas = labelled.value_or(0);
-        if (replicas == 0 && is_said_to_share && devices.value_or(0) > 0) replicas = units.all / *devices;
-        if (replicas <= 1 && !is_said_to_share) {
-            if (profile_of(label_of(*node_, resource, "product")).empty()) check_count(resource, units.all);
-            return {};
-        }
-        const bool fits = replicas > 0 && units.all % replicas == 0;
-        if (!fits || strategy == "none") {
-            if (units.healthy > 0) warn_of_sharing(resource, strategy, labelled);
-            return {};
-        }
-        const bool count_is_of_these =
-            resource.starts_with(mig_prefix) || value_of(node_->labels, strategy_label) != "mixed";
-        if (count_is_of_these && devices && *devices != units.all / replicas) {
-            warn(stem_of(resource) + ".count", std::to_string(*devices),
-                 std::to_string(units.all / replicas) + ", as many as the units and replicas make; counted so");
-        }
-        return {.replicas = replicas, .by_mps = strategy == "mps"};
-    }
-
-    void check_sharing_labels(const std::string& resource, const std::string& strategy,
-                              const std::optional<std::int64_t>& replicas) {
-        constexpr std::array<std::string_view, 4> strategies{"", "none", "mps", "time-slicing"};
-        if (std::ranges::find(strategies, strategy) == strategies.end()) {
-            warn(stem_of(resource) + ".sharing-strategy", strategy, "mps, time-slicing or none; read as time-slicing");
-        }
-        const std::string& written = label_of(*node_, resource, "replicas");
-        if (!written.empty() && !replicas) {
-            warn(stem_of(resource) + ".replicas", written,
-                 "a whole number up to " + std::to_string(devices_per_node_max) + "; not read");
-        }
+        return read_sharing(*node_, labels_, options_->sharing, {.resource = resource, .units = units},
+                            reading_.warnings);
     }
 
     void read_gpus(const std::string& resource, const unit_counts& units) {
         const sharing shared = sharing_of(resource, units);
-        const std::string& product = label_of(*node_, resource, "product");
+        const std::string& product = labels_.of(resource, "product");
         for (std::int64_t i = 0; i < units.all / shared.replicas; ++i) {
             device_registration device;
             device.uuid = uuid_of(resource.substr(domain.size()), i);
@@ -235,13 +146,13 @@ private:
     void check_clients(const std::string& resource, std::int64_t replicas, std::int64_t labelled) {
         const std::int64_t most = labelled > 0 ? labelled : built_in_mps_limits().clients_unsaid;
         if (replicas <= most) return;
-        warn(stem_of(resource) + ".replicas", std::to_string(replicas),
+        warn(labels_.name_of(resource, "replicas"), std::to_string(replicas),
              "at most " + std::to_string(most) + ", which is as many clients as MPS takes; so many are counted");
     }
 
     /// Strategy single: every GPU is cut into instances of one profile, which nvidia.com/gpu counts.
     void read_single(const std::string& resource, const unit_counts& units) {
-        const std::string& product = label_of(*node_, resource, "product");
+        const std::string& product = labels_.of(resource, "product");
         const std::string profile = profile_of(product);
         if (units.all == 0 || profile == "INVALID") return;
         const mig_model* const model = model_of(product);
@@ -261,7 +172,7 @@ private:
     /// Strategy mixed: the instances of each profile are a resource.
     void read_mixed(const std::map<std::string, unit_counts>& resources) {
         cut_boards cut{.family = std::string{mig_family}, .word = mixed_word};
-        const std::string gpu_name{gpu_of(label_of(*node_, gpu_resource, "product"))};
+        const std::string gpu_name{gpu_of(labels_.of(gpu_resource, "product"))};
         cut.gpu = gpu_name;
         for (const auto& [resource, units] : resources) {
             if (units.all == 0) continue;
@@ -269,7 +180,7 @@ private:
             cut.replicas.push_back(sharing_of(resource, units));
             cut.profiles.push_back({.profile = profile_of_resource(stem_of(resource)),
                                     .instances = units.all / cut.replicas.back().replicas});
-            if (cut.gpu.empty()) cut.gpu = gpu_of(label_of(*node_, resource, "product"));
+            if (cut.gpu.empty()) cut.gpu = gpu_of(labels_.of(resource, "product"));
         }
         if (cut.resources.empty()) return;
         cut.boards = boards_beside_whole_gpus();
@@ -279,7 +190,7 @@ private:
 
     /// GPUs with instances: feature discovery counts all GPUs of the node.
     [[nodiscard]] std::optional<std::int64_t> boards_beside_whole_gpus() const {
-        const auto all = number_of(*node_, gpu_resource, "count", devices_per_node_max);
+        const auto all = labels_.number_of(gpu_resource, "count", devices_per_node_max);
         if (!all) return std::nullopt;
         const auto is_whole = [](const device_registration& device) { return device.mode != mig_mode; };
         const auto whole = static_cast<std::int64_t>(std::ranges::count_if(reading_.devices, is_whole));
@@ -302,7 +213,7 @@ private:
         const mig_model* const model = model_of(cut.gpu);
         const auto boards = deal_instances(model, cut.profiles, cut.boards);
         if (cut.boards && std::cmp_not_equal(boards.size(), *cut.boards)) {
-            warn(std::string{gpu_resource} + ".count", std::to_string(*cut.boards),
+            warn(labels_.name_of(gpu_resource, "count"), std::to_string(*cut.boards),
                  "as many GPUs as the instances of the node need, " + std::to_string(boards.size()) + "; counted so");
         }
         std::vector<std::int64_t> missing; // units that are not allocatable, by resource
@@ -369,7 +280,9 @@ private:
                           .count = instances[i].instances * replicas[i],
                           .replicas = replicas[i]};
             sum = sum + mib{kind.memory.count() * instances[i].instances};
-            if (shared.replicas > 1) device.units.one_per_container = options_->one_replica_only;
+            if (shared.replicas > 1) {
+                device.units.one_per_container = shared.one_per_container || options_->one_replica_only;
+            }
             device.slots += kind.count;
             group.kinds.push_back(std::move(kind));
         }
@@ -411,7 +324,7 @@ private:
     /// By the label, or else the catalog; 1 MiB where neither says it.
     [[nodiscard]] mib memory_of_instance(const std::string& resource, const std::string& profile,
                                          const mig_model* model) const {
-        const auto labelled = number_of(*node_, resource, "memory", device_memory_max.count());
+        const auto labelled = labels_.number_of(resource, "memory", device_memory_max.count());
         if (labelled.value_or(0) > 0) return mib{*labelled};
         const auto known = model == nullptr ? expected<const mig_profile*>{nullptr} : find_profile(*model, profile);
         if (!known || *known == nullptr) return mib{1};
@@ -428,7 +341,8 @@ private:
     }
 
     [[nodiscard]] unit_rules rules_of(const sharing& shared) const {
-        return {.order = options_->allocation, .one_per_container = shared.by_mps || options_->one_replica_only};
+        return {.order = options_->allocation,
+                .one_per_container = shared.one_per_container || options_->one_replica_only};
     }
 
     [[nodiscard]] std::string uuid_of(const std::string& word, std::int64_t position) const {
@@ -453,7 +367,7 @@ private:
     /// Of whole GPUs: by the label, or else the catalog.
     [[nodiscard]] mib memory_of(const std::string& resource, std::string_view product) const {
         constexpr mib unknown{1};
-        const auto labelled = number_of(*node_, resource, "memory", device_memory_max.count());
+        const auto labelled = labels_.number_of(resource, "memory", device_memory_max.count());
         if (labelled.value_or(0) > 0) return mib{*labelled};
         return memory_of_model(product).value_or(unknown);
     }
@@ -463,18 +377,18 @@ private:
             bad_value(error_code::mismatch, field, value, std::move(expected)).at("node " + node_->name));
     }
 
-    /// Says of units that are no device of their own what they are.
-    void warn_of_sharing(const std::string& resource, const std::string& strategy,
-                         const std::optional<std::int64_t>& replicas) {
-        warn(resource, value_of(node_->allocatable, resource),
-             "units that are a device of their own; these are shared" +
-                 (strategy.empty() ? std::string{} : " by " + strategy) +
-                 (replicas ? ", " + std::to_string(*replicas) + " containers on each" : std::string{}) +
-                 ", and no memory is set apart for any of them");
+    void warn_of_plugin() {
+        const std::string gpus = std::to_string(reading_.devices.size());
+        reading_.warnings.push_back(bad_input(error_code::mismatch, gpu_resource,
+                                              "the device plugin registers 0 of " + gpus + " GPUs, which label " +
+                                                  labels_.name_of(gpu_resource, "count") +
+                                                  " counts; they are out of service")
+                                        .at("node " + node_->name));
     }
 
     const kubernetes::node* node_;
     const options* options_;
+    gpu_labels labels_;
     node_reading reading_;
 };
 
@@ -482,12 +396,6 @@ private:
 
 node_reading read_devices(const kubernetes::node& node, const options& configured) {
     return node_reader{node, configured}.read();
-}
-
-bool offers_gpus_in_units(const kubernetes::node& node) {
-    if (!text::offers(node, gpu_resource) || is_served_by_another(node)) return false;
-    return number_of(node, gpu_resource, "replicas", devices_per_node_max).value_or(1) > 1 ||
-           is_shared(node, gpu_resource) || !profile_of(label_of(node, gpu_resource, "product")).empty();
 }
 
 } // namespace vgpualloc::dialects::nvidia

@@ -11,6 +11,8 @@
 #include <span>
 #include <utility>
 
+#include "config_keys.hpp"
+#include "nvidia_config.hpp"
 #include "text.hpp"
 #include "vgpuformats/cursor.hpp"
 #include "vgpuformats/json.hpp"
@@ -28,12 +30,6 @@ constexpr number_range factors{0, std::int64_t{1} << 20U};
 constexpr std::int64_t scaling_max = 1000;
 constexpr std::string_view hami_resources = "nvidia.com/";
 
-using key_list = std::span<const std::string_view>;
-
-/// Sections of NVIDIA's own device plugin.
-constexpr auto plugin_root_keys = std::to_array<std::string_view>({"version", "flags", "resources", "sharing", "imex"});
-constexpr auto time_slicing_keys =
-    std::to_array<std::string_view>({"renameByDefault", "failRequestsGreaterThanOne", "resources"});
 constexpr auto root_keys = std::to_array<std::string_view>({"nvidia", "vnpus"});
 /// Vendors that HAMi serves and this library does not.
 constexpr auto other_vendors =
@@ -52,21 +48,6 @@ constexpr auto vnpu_keys = std::to_array<std::string_view>(
     {"commonWord", "chipName", "resourceName", "resourceMemoryName", "resourceCoreName", "memoryAllocatable",
      "memoryCapacity", "memoryFactor", "superPod", "aiCore", "aiCPU", "templates"});
 constexpr auto other_vnpu_keys = std::to_array<std::string_view>({"overwriteEnv", "runtimeClassName"});
-
-/// Fails at a key that looks like one of `ours` mistyped; other unknown keys are a warning, because these files are
-/// made for programs of which each has keys of its own.
-void check_keys(const cursor& from, key_list ours, key_list others, std::vector<error>& warnings) {
-    for (const auto& [key, value] : from.entries()) {
-        if (std::ranges::find(ours, key) != ours.end() || std::ranges::find(others, key) != others.end()) continue;
-        const auto meant =
-            std::ranges::find_if(ours, [&](std::string_view known) { return text::is_misspelled(key, known); });
-        if (meant != ours.end()) {
-            value.fail(error_code::unknown_name, "the key " + std::string{*meant});
-        } else {
-            warnings.push_back(value.problem(error_code::unknown_name, "a key that is known; it was not read"));
-        }
-    }
-}
 
 std::vector<std::string> read_texts(const cursor& list) {
     std::vector<std::string> texts;
@@ -116,8 +97,6 @@ std::int64_t read_scaling(const cursor& from, std::string_view key) {
     if (percent == 0) from.at(key).fail(error_code::out_of_range, "a factor above 0");
     return percent;
 }
-
-bool read_flag(const cursor& from, std::string_view key) { return from.has(key) && from.at(key).flag(); }
 
 /// Both schedulers call their section `nvidia` (volcano_config.hpp).
 bool is_of_hami(const cursor& from) {
@@ -364,30 +343,6 @@ std::optional<error> read_own_weight(const std::string& name, const std::string&
 
 } // namespace
 
-namespace {
-
-/// The configuration of NVIDIA's own device plugin: of it only what decides which devices containers get.
-void read_own_plugin(const cursor& root, device_config& config) {
-    check_keys(root, plugin_root_keys, {}, config.warnings);
-    dialects::nvidia::options plugin;
-    if (root.has("flags") && root.at("flags").has("plugin")) {
-        const cursor flags = root.at("flags").at("plugin");
-        constexpr std::string_view key = "sharedDevicesAllocationPolicy";
-        if (flags.has(key)) {
-            constexpr std::array<std::string_view, 2> policies{"distributed", "packed"};
-            plugin.allocation = flags.at(key).one_of(policies) == 0 ? unit_order::distributed : unit_order::packed;
-        }
-    }
-    if (root.has("sharing") && root.at("sharing").has("timeSlicing")) {
-        const cursor slicing = root.at("sharing").at("timeSlicing");
-        check_keys(slicing, time_slicing_keys, {}, config.warnings);
-        plugin.one_replica_only = read_flag(slicing, "failRequestsGreaterThanOne");
-    }
-    config.nvidia_plugin = plugin;
-}
-
-} // namespace
-
 expected<device_config> parse_device_config(std::string_view json, std::string_view name) {
     const auto document = vgpuformats::parse_json(json, name);
     if (!document) return unexpected(document.error());
@@ -395,7 +350,7 @@ expected<device_config> parse_device_config(std::string_view json, std::string_v
     const cursor root{*document, name, failure};
     device_config config;
     if (root.has("flags") || root.has("sharing")) {
-        read_own_plugin(root, config);
+        config.nvidia_plugin = read_own_plugin(root, config.warnings);
         if (failure) return unexpected(*failure);
         return config;
     }

@@ -17,10 +17,10 @@ std::string key_of(const manifest& object) {
     return object.kind + " " + namespace_of(object) + "/" + workload_name(object);
 }
 
-bool is_volcano_job(const manifest& object) { return group_of(object.api_version).starts_with("batch.volcano"); }
+bool is_volcano_batch_job(const manifest& object) { return group_of(object.api_version).starts_with("batch.volcano"); }
 
 std::string local_queue_of(const manifest& object) {
-    if (is_volcano_job(object)) return {};
+    if (is_volcano_batch_job(object)) return {};
     if (object.kind != "Pod") return object.queue;
     return kubernetes::value_of(object.pod->labels, local_queue_label);
 }
@@ -60,7 +60,7 @@ queue_book::workload queue_book::parts_of(const manifest& object, std::int64_t p
 }
 
 std::string queue_book::volcano_queue_of(const manifest& object) const {
-    if (is_volcano_job(object)) return object.queue.empty() ? "default" : object.queue;
+    if (is_volcano_batch_job(object)) return object.queue.empty() ? "default" : object.queue;
     if (object.scheduler_name != "volcano") return {};
     if (const manifest* const group = group_of(object)) return group->queueing->queue;
     const std::string& named = kubernetes::value_of(object.pod->annotations, "scheduling.volcano.sh/queue-name");
@@ -68,7 +68,7 @@ std::string queue_book::volcano_queue_of(const manifest& object) const {
 }
 
 const manifest* queue_book::group_of(const manifest& object) const {
-    if (!object.pod || is_volcano_job(object)) return nullptr;
+    if (!object.pod || is_volcano_batch_job(object)) return nullptr;
     const auto group = groups_.find(pod_group_of(namespace_of(object), *object.pod));
     return group == groups_.end() ? nullptr : group->second;
 }

@@ -11,6 +11,7 @@
 #include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/core/units.hpp"
 #include "vgpualloc/dialect/dialect.hpp"
+#include "vgpualloc/dialect/nvidia.hpp"
 
 namespace vgpualloc::dialects::hami {
 
@@ -45,6 +46,8 @@ struct options {
     bool counts_units = false;
     /// No node registers GPUs with HAMi: kube-scheduler counts those that pods ask for by count_name alone.
     bool counted_by_kubernetes = false;
+    /// Of the configuration of NVIDIA's own plugin: which of its nodes offer units.
+    nvidia::configured_sharing plugin_sharing{};
     /// HAMi's device plugin registers what the first entry that names a GPU's type allows. Where a node does not say
     /// its profiles, the catalog's are cut down to the same; empty: they are not.
     std::vector<mig_allowed> mig_allowlist{};

@@ -2,9 +2,11 @@
 // are in allocatable, GPU feature discovery labels say what they are, and the kubelet chooses which of them a pod gets.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "vgpualloc/catalog/mig.hpp"
 #include "vgpualloc/dialect/dialect.hpp"
@@ -19,6 +21,21 @@ inline constexpr const char* gpu_resource = "nvidia.com/gpu";
 inline constexpr std::string_view gpu_family = "NVIDIA";
 inline constexpr std::string_view mig_family = "nvidia.com/mig";
 
+struct resource_replicas {
+    std::string resource{}; ///< as it is called before renameByDefault changes it
+    std::int64_t replicas = 1;
+
+    bool operator==(const resource_replicas&) const = default;
+};
+
+/// How the device plugin's configuration has GPUs or MIG instances shared (sharing.timeSlicing or sharing.mps).
+struct configured_sharing {
+    std::vector<resource_replicas> resources{}; ///< each once
+    bool by_mps = false;
+
+    bool operator==(const configured_sharing&) const = default;
+};
+
 struct options {
     bool reads_gpu = false; ///< this dialect reads gpu_resource in pods, because no other one does
     /// Some node offers gpu_resource in units that several may be had of on one GPU, so that what a container asks for
@@ -29,13 +46,15 @@ struct options {
     /// It turns away containers that ask for several replicas of time-sliced devices
     /// (sharing.timeSlicing.failRequestsGreaterThanOne).
     bool one_replica_only = false;
+    /// Of nodes whose labels do not say how their GPUs are shared.
+    configured_sharing sharing{};
     /// Where models are looked up; not null. The one that is built in has no owner.
     std::shared_ptr<const mig_catalog> catalog{std::shared_ptr<void>{}, &built_in_mig_catalog()};
 };
 
 /// Whether a unit of nvidia.com/gpu is less than a GPU on this node, and this dialect the one that reads it: a replica,
-/// or a MIG instance.
-[[nodiscard]] bool offers_gpus_in_units(const kubernetes::node& node);
+/// or a MIG instance. `configured`: of nodes whose labels do not say how their GPUs are shared.
+[[nodiscard]] bool offers_gpus_in_units(const kubernetes::node& node, const configured_sharing& configured);
 
 /// The dialect with these options. What its functions do beside what dialect.hpp says of them:
 ///
@@ -43,9 +62,12 @@ struct options {
 /// of
 ///   GPU feature discovery say what their units are: whole GPUs (mode exclusive), replicas of time-slicing or MPS (a
 ///   GPU with so many slots, where the units are a multiple of nvidia.com/gpu.replicas), or MIG instances (mode mig
-///   with one geometry group, dealt to GPUs by deal_instances()). None for nvidia.com/gpu where HAMi, Volcano or CCE
-///   say what the node's GPUs are. What the node has as capacity and not as allocatable is not healthy; instances that
-///   are missing are those of whole GPUs, the last first, and then single ones, which are left out. Uuids are
+///   with one geometry group, dealt to GPUs by deal_instances()). Where those labels are missing, labels of GKE,
+///   Karpenter and EKS say it (nvidia_labels.hpp), and how units are shared the plugin's configuration. None for
+///   nvidia.com/gpu where HAMi, Volcano or CCE say what the node's GPUs are. Where the plugin registers no unit and a
+///   label counts GPUs, these are there and not healthy. What the node has as capacity and not as allocatable is not
+///   healthy; instances that are missing are those of whole GPUs, the last first, and then single ones, which are left
+///   out. Uuids are
 ///   "<node>/<word>/<position>", with the resource without its domain as word, and "mig" for instances by profile.
 ///   Memory is that of the label of whole GPUs, or of the catalog, or 1 MiB, which nobody asks for. A warning says what
 ///   of the labels and amounts does not go together.
