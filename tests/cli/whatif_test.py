@@ -404,7 +404,7 @@ class WhatIf(CliTest):
         text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--find-nodes", "a100-1").stdout
         self.assertIn("1 node like a100-1 is enough for the 1 pod that it can help, train/llm-3; 0 are not (proved)\n"
                       "  never, on this kind  serve/ranker-4: asks 1 mig-3g.40gb, the kind is A100-80GB whole\n"
-                      "  never, as it is      research/embed-0: wants pool=dev, not its taint team=dev\n"
+                      "  never, as it is      research/embed-0: wants pool=dev; does not tolerate team=dev\n"
                       "  held back            train/eval-7: gate example.com/data-ready; fits without a node more\n", text)
         text = self.vgpusim("whatif", ATLAS, "--policy", "best_fit", "--find-nodes", "a100-1", "--anew").stdout
         self.assertIn("  never, on this kind  serve/ranker-4: asks 1 mig-3g.40gb, the kind is A100-80GB whole\n", text)

@@ -113,7 +113,7 @@ class Numbers(CliTest):
 
     def test_what_is_not_looked_at_is_named(self):
         claims = clusters.pod("claims", {"cpu": "1"}, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "one"}])
-        self.assertIn("devices of pods with resource claims (DRA): team/claims", self.answer("show", whole("a", 1), claims))
+        self.assertIn("resource claims (spec.resourceClaims) (team/claims)", self.answer("show", whole("a", 1), claims))
         text = self.why(whole("a", 1), pod("w", ("gpu", 1), labels={"scheduling.x-k8s.io/pod-group": "g"}))
         self.assertIn("that the pods of group g start together (scheduling.x-k8s.io/pod-group)", text)
         job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "team"},

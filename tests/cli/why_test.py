@@ -41,7 +41,7 @@ would fit if (each alone, each was tried)
 asks: nvidia.com/gpu 1, cpu 12, memory 48 GiB, any node; priority 0; since 2026-11-26 07:00Z
 """,
     "research/embed-0": """\
-research/embed-0 waits, never: wants pool=dev, not its taint team=dev.
+research/embed-0 waits, never: wants pool=dev; does not tolerate team=dev.
 NODES  REASON       FREE/ASKED                               WHICH
     1  not allowed  taint team=dev:NoSchedule                t4-1
     3  not allowed  wants pool=dev, the node has pool=train  a100-[1-3]

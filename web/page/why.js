@@ -14,8 +14,7 @@ export async function draw(page, panel) {
   const all = JSON.parse((await page.ask('why', ['why', ...about(page.state), '--json'])).stdout);
   const list = h('div', { class: 'waiting' });
   const one = h('div', { class: 'one', id: 'one' });
-  const sentence = all.pods_wait === 0 ? 'Nothing waits.'
-    : `${counted(all.pods_wait, 'pod waits', 'pods wait')}, ${all.pods_fit_now === 0 ? 'none fits' : all.pods_fit_now + ' fit'} now.`;
+  const sentence = waiting(all);
   const pick = (/** @type {string} */ pod) => { page.state.pod = pod; page.go('why', 'verdict'); };
   replace(list, all.groups.map((/** @type {any} */ group) => h('section', { class: 'group' },
     h('h3', {}, `${group.verdict} · ${group.pods.length}`),
@@ -24,7 +23,7 @@ export async function draw(page, panel) {
       class: 'link', id: 'pod-' + pod, 'aria-current': pod === page.state.pod ? 'true' : null,
     })))),
   all.makes_no_pods.map((/** @type {any} */ owner) => h('section', { class: 'group' },
-    h('h3', {}, `${owner.verdict} · no pods`),
+    h('h3', {}, `${owner.verdict} · ${owner.pods === 0 ? 'no pods' : 'lacks ' + counted(owner.lacks, 'pod', 'pods')}`),
     h('p', { class: 'hint' }, owner.because), h('ul', { class: 'plain' },
       h('li', {}, button(owner.name, () => pick(owner.name), { class: 'link', id: 'pod-' + owner.name }), ` (${owner.kind})`)))));
   const notes = [...all.not_looked_at, ...all.warnings];
@@ -37,6 +36,24 @@ export async function draw(page, panel) {
     return;
   }
   await page.answer_in(one, () => draw_pod(page, one));
+}
+
+/** As `vgpusim why` says it: that pods fit is looked at one by one. @param {any} all */
+function waiting(all) {
+  const fit = all.pods_fit_now === 0 ? 'none fits now' : all.pods_fit_now === 1 ? '1 fits now' : `${all.pods_fit_now} fit now, each alone`;
+  const unread = all.pods_wait_unread > 0 ? ` ${counted(all.pods_wait_unread, 'pod waits', 'pods wait')} for resources that are not read.` : '';
+  if (all.pods_wait === 0) return unread ? 'Nothing waits for GPUs.' + unread : 'Nothing waits.';
+  return `${counted(all.pods_wait, 'pod waits', 'pods wait')}, ${fit}.${unread}`;
+}
+
+/** What there is to say of one pod or owner. @param {any} one */
+function sentence_of(one) {
+  if (one.owner) {
+    const more = one.not_made ? ` ${one.not_made.pods} more ${one.not_made.pods === 1 ? 'is' : 'are'} not made: ${one.not_made.because}.` : '';
+    return `${one.owner} (${one.kind}): ${counted(one.running.pods.length, 'pod runs', 'pods run')}, ${one.pods_wait || 'none'} ${one.pods_wait > 1 ? 'wait' : 'waits'}.${more}`;
+  }
+  if (one.runs_on) return `${one.pod} runs on ${one.runs_on}.`;
+  return one.verdict ? `${one.pod} waits, ${one.verdict}: ${one.because}.` : `${one.pod} ${one.because}.`;
 }
 
 /** The first of many, and a button for the others. @param {string[]} names @param {(name: string) => any} entry */
@@ -52,8 +69,7 @@ function many(names, entry) {
 /** @param {Page} page @param {Element} place */
 async function draw_pod(page, place) {
   const pod = JSON.parse((await page.ask('why one', [...command(page), '--json'])).stdout);
-  const runs = pod.runs_on ? `${pod.pod} runs on ${pod.runs_on}.` : '';
-  const sentence = runs || `${pod.pod} waits, ${pod.verdict}: ${pod.because}.`;
+  const sentence = sentence_of(pod);
   page.say(sentence);
   const asks = Object.entries(pod.asks ?? {}).map(([what, amount]) => (what === 'cpu_milli' ? `cpu ${Number(amount) / 1000}`
     : what === 'memory_mib' ? `memory ${Math.round(Number(amount) / 102.4) / 10} GiB` : `${what} ${amount}`)).join(', ');
@@ -68,6 +84,7 @@ async function draw_pod(page, place) {
     h('h2', { id: 'verdict', tabIndex: -1 }, sentence), asks && h('p', { class: 'note' }, `asks: ${asks}; priority ${pod.priority}`)),
   changes_card(page, pod),
   nodes_card(page, pod.reasons ?? []),
+  pod.preempts && card('Preemption', h('p', { class: 'note' }, `kube-scheduler would preempt ${pod.preempts.pods.join(', ')} on ${pod.preempts.node}`)),
   pod.scheduler_words && card('Kubernetes says', h('p', { class: 'note' }, pod.scheduler_words)),
   page.notes([...pod.not_looked_at, ...pod.warnings]));
 }

@@ -1,13 +1,17 @@
-// Jobs that a quota keeps from making pods, and what a queue does: nothing of them is among the pods that wait.
+// Owners that a quota keeps from making pods, and what a queue does: what is not made is not among the pods that wait.
 #include <algorithm>
-#include <cstddef>
+#include <array>
+#include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "overview_parts.hpp"
+#include "overview_tables.hpp"
+#include "owner_names.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpuops/show/pod_use.hpp"
 
@@ -43,34 +47,122 @@ std::optional<held_job> held_by(const kube::manifest& quota, const kube::manifes
     return std::nullopt;
 }
 
-void add_jobs_of_quotas(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                        const selection& chosen, std::vector<held_job>& to) {
-    std::vector<const kube::manifest*> quotas;
-    std::vector<const kube::manifest*> jobs; // that could make pods now
+using kind_and_name = std::pair<std::string, std::string>; // kind, and name with namespace
+
+/// What the files have of the pods of one owner.
+struct pods_of_owner {
+    std::int64_t active = 0; ///< neither ended nor being deleted
+    std::int64_t leaving = 0;
+    std::int64_t succeeded = 0;
+    bool has_unready = false; ///< an active one waits or is not ready
+};
+
+std::map<kind_and_name, pods_of_owner> count_pods(const std::vector<kube::manifest>& objects) {
+    const owner_names owners{objects};
+    std::map<kind_and_name, pods_of_owner> result;
     for (const kube::manifest& object : objects) {
-        if (object.kind == "ResourceQuota") quotas.push_back(&object);
-        const bool is_job = object.kind == "Job" && object.pod && object.api_version.starts_with("batch/");
-        if (!is_job || !object.phase.empty() || object.terminating || object.replicas == 0) continue;
-        if (chosen.ns.empty() || kube::namespace_of(object) == chosen.ns) jobs.push_back(&object);
+        if (object.kind != "Pod" || !object.pod || object.controller.empty()) continue;
+        const std::string ns = kube::namespace_of(object);
+        for (const pod_owner& owner : owners.chain_of(ns, object.name, object.pod->labels)) {
+            pods_of_owner& pods = result[{owner.kind, owner.name}];
+            if (kube::has_ended(object)) {
+                pods.succeeded += object.phase == "Succeeded" ? 1 : 0;
+            } else if (object.terminating) {
+                ++pods.leaving;
+            } else {
+                ++pods.active;
+                if (object.node_name.empty() || object.is_unready) pods.has_unready = true;
+            }
+        }
     }
-    if (quotas.empty() || jobs.empty()) return;
-    std::set<std::pair<std::string, std::string>> have_pods; // namespaces and names of Jobs
-    for (const kube::manifest& object : objects) {
-        if (object.controller == "Job") have_pods.emplace(kube::namespace_of(object), object.controller_name);
+    return result;
+}
+
+/// Whether the object is a Job that could make pods now, or keeps a number of pods there.
+bool may_make_pods(const kube::manifest& object) {
+    if (!object.pod || object.terminating || object.replicas == 0) return false;
+    if (object.kind == "Job") return object.api_version.starts_with("batch/") && object.phase.empty();
+    constexpr std::array<std::string_view, 4> kinds{"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"};
+    return std::ranges::find(kinds, object.kind) != kinds.end();
+}
+
+/// How many pods the owner would make now if nothing kept it.
+std::int64_t lacking(const kube::manifest& owner, const pods_of_owner& pods) {
+    if (owner.kind == "StatefulSet") { // it makes one after the other, and none in place of one that is still there
+        return pods.has_unready || pods.leaving > 0 ? 0 : owner.replicas - pods.active;
     }
-    for (const kube::manifest* const job : jobs) {
-        const std::string ns = kube::namespace_of(*job);
-        if (!have_pods.emplace(ns, job->name).second) continue; // or it is in the objects twice
-        const auto pod = kube::read_snapshot_pod(*job, state);
-        if (!pod || !asks_for_devices(*pod)) continue;
-        const auto devices = resources_of(state, pod->object);
-        auto held = held_by_quotas(quotas, *job, devices);
-        if (!held) continue;
-        held->name = ns + "/" + job->name;
-        held->asked = asked_by(state, pod->request);
+    std::int64_t wanted = owner.replicas;
+    if (owner.kind == "Job") {
+        const std::int64_t succeeded = std::max(owner.succeeded, pods.succeeded);
+        // Without a number of completions a Job makes no more pods once one has succeeded.
+        if (owner.completions == 0 && succeeded > 0) return 0;
+        if (owner.completions > 0) wanted = std::min(wanted, owner.completions - succeeded);
+    }
+    return std::max<std::int64_t>(wanted - pods.active, 0);
+}
+
+/// The name under which an owner is told: a Deployment makes its pods through ReplicaSets.
+kind_and_name told_as(const kube::manifest& owner) {
+    const std::string ns = kube::namespace_of(owner);
+    const bool is_part = owner.kind == "ReplicaSet" && !owner.controller.empty();
+    return is_part ? kind_and_name{owner.controller, ns + "/" + owner.controller_name}
+                   : kind_and_name{owner.kind, ns + "/" + owner.name};
+}
+
+class owners_of_quotas {
+public:
+    owners_of_quotas(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen)
+        : state_{&state} {
+        for (const kube::manifest& object : objects) {
+            if (object.kind == "ResourceQuota") quotas_.push_back(&object);
+            if (object.kind == "ReplicaSet" && object.replicas > 0) has_sets_.insert(told_as(object));
+            if (!may_make_pods(object)) continue;
+            if (chosen.ns.empty() || kube::namespace_of(object) == chosen.ns) owners_.push_back(&object);
+        }
+        if (!quotas_.empty() && !owners_.empty()) pods_ = count_pods(objects);
+    }
+
+    void add_owners(std::vector<held_job>& to) {
+        if (quotas_.empty()) return;
+        for (const kube::manifest* const owner : owners_) {
+            const kind_and_name name = told_as(*owner);
+            const bool is_by_sets = owner->kind == "Deployment" && has_sets_.contains(name);
+            if (is_by_sets || !looked_at_.emplace(owner->kind, kube::full_name_of(*owner)).second) continue;
+            add(*owner, name, to);
+        }
+    }
+
+private:
+    void add(const kube::manifest& owner, const kind_and_name& name, std::vector<held_job>& to) {
+        const auto pods = pods_.find({owner.kind, kube::full_name_of(owner)});
+        const std::int64_t lacks = lacking(owner, pods == pods_.end() ? pods_of_owner{} : pods->second);
+        if (lacks == 0) return;
+        const auto pod = kube::read_snapshot_pod(owner, *state_);
+        if (!pod || !asks_for_devices(*pod)) return;
+        auto held = held_by_quotas(quotas_, owner, resources_of(*state_, pod->object));
+        if (!held) return;
+        const auto known =
+            std::ranges::find_if(to, [&](const held_job& job) { return kind_and_name{job.kind, job.name} == name; });
+        if (known != to.end()) { // another ReplicaSet of the Deployment
+            known->lacks += lacks;
+            return;
+        }
+        held->kind = name.first;
+        held->name = name.second;
+        held->asked = asked_by(*state_, pod->request);
+        held->lacks = lacks;
+        const auto all = pods_.find(name);
+        if (all != pods_.end()) held->pods = all->second.active;
         to.push_back(*std::move(held));
     }
-}
+
+    const kube::snapshot* state_;
+    std::vector<const kube::manifest*> quotas_;
+    std::vector<const kube::manifest*> owners_;
+    std::set<kind_and_name> has_sets_; ///< owners of ReplicaSets
+    std::set<kind_and_name> looked_at_;
+    std::map<kind_and_name, pods_of_owner> pods_;
+};
 
 } // namespace
 
@@ -100,18 +192,58 @@ std::optional<held_job> held_by_quotas(const std::vector<const kube::manifest*>&
 std::vector<held_job> held_jobs(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                 const selection& chosen) {
     std::vector<held_job> result;
-    add_jobs_of_quotas(state, objects, chosen, result);
+    owners_of_quotas{state, objects, chosen}.add_owners(result);
     add_queued_owners(state, objects, chosen, result);
     std::ranges::stable_sort(result, {}, &held_job::name);
     return result;
 }
 
-std::string held_words(const std::vector<held_job>& jobs) {
-    const auto count = std::ssize(jobs);
+namespace {
+
+/// "2 Jobs"; owners of several kinds are "owners".
+std::string owners_words(const std::vector<const held_job*>& jobs) {
     const bool are_alike =
-        std::ranges::all_of(jobs, [&](const held_job& job) { return job.kind == jobs.front().kind; });
-    const std::string kind = are_alike && count > 0 ? jobs.front().kind : "owner";
-    return fmt::format("{} {}{} {} no pods", count, kind, count == 1 ? "" : "s", count == 1 ? "makes" : "make");
+        std::ranges::all_of(jobs, [&](const held_job* job) { return job->kind == jobs.front()->kind; });
+    return fmt::format("{} {}{}", jobs.size(), are_alike ? jobs.front()->kind : "owner", jobs.size() == 1 ? "" : "s");
+}
+
+} // namespace
+
+std::string held_words(const std::vector<held_job>& jobs) {
+    std::vector<const held_job*> without_pods;
+    std::vector<const held_job*> with_some;
+    std::int64_t lacks = 0;
+    for (const held_job& job : jobs) {
+        (job.pods == 0 ? without_pods : with_some).push_back(&job);
+        if (job.pods > 0) lacks += job.lacks;
+    }
+    std::string words;
+    if (!without_pods.empty()) {
+        words = fmt::format("{} {} no pods", owners_words(without_pods), without_pods.size() == 1 ? "makes" : "make");
+    }
+    if (!with_some.empty()) {
+        words += fmt::format("{}{} {} {}", words.empty() ? "" : ", ", owners_words(with_some),
+                             with_some.size() == 1 ? "lacks" : "lack", several(lacks, "pod"));
+    }
+    return words;
+}
+
+std::string because_words(const held_job& job) {
+    if (job.pods == 0) return job.because;
+    return fmt::format("{} of {} not made; {}", job.lacks, several(job.pods + job.lacks, "pod"), job.because);
+}
+
+std::string unread_words(std::int64_t pods) {
+    if (pods == 0) return {};
+    return fmt::format(" {} {} for resources that are not read.", several(pods, "pod"), pods == 1 ? "waits" : "wait");
+}
+
+std::string waiting_words(std::int64_t pods, std::int64_t fit) {
+    if (pods == 1) return fit == 1 ? "1 pod waits, and fits now" : "1 pod waits, and does not fit now";
+    std::string words = fmt::format("{} pods wait, ", pods);
+    if (fit == 0) return words + "none fits now";
+    if (fit == 1) return words + "1 fits now";
+    return words + (fit == pods ? "all" : std::to_string(fit)) + " fit now, each alone";
 }
 
 } // namespace vgpuops::show

@@ -138,9 +138,9 @@ std::vector<std::string> shape_rules(const vgpualloc::pod_request& request) {
     for (const vgpualloc::toleration& tolerated : rules.tolerations) {
         if (tolerated.key.starts_with("node.kubernetes.io/")) continue; // Kubernetes adds these
         if (tolerated.key.empty()) {
-            words.emplace_back("any taint");
+            words.emplace_back("tolerates any taint");
         } else {
-            words.push_back(tolerated.any_value ? tolerated.key : tolerated.key + "=" + tolerated.value);
+            words.push_back("tolerates " + tolerated.key + (tolerated.any_value ? "" : "=" + tolerated.value));
         }
     }
     if (request.peers.empty()) return words;

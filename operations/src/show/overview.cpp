@@ -38,7 +38,10 @@ short_gangs pods_of_short_gangs(kube::snapshot& state, const std::vector<kube::m
         for (const std::size_t position : unit.entries) {
             const std::int64_t fitting = outcome.entries[position].gang_fitting;
             if (fitting < 0) continue;
-            result.insert({queue.pods[position].pod.full_name(), {.fitting = fitting, .minimum = unit.minimum}});
+            const whatif::queued_pods& entry = queue.pods[position];
+            result.insert(
+                {entry.pod.full_name(),
+                 {.fitting = fitting, .minimum = unit.minimum, .group = entry.gang, .is_said = unit.is_minimum_said}});
         }
     }
     return result;
@@ -55,7 +58,9 @@ first_verdicts add_waiting(const kube::snapshot& state, const std::vector<kube::
     }
     first_verdicts result;
     for (const kube::snapshot_pod& pod : state.pending) {
-        if (!asks_for_devices(pod) || !is_listed(pod, chosen)) continue;
+        if (!is_listed(pod, chosen)) continue;
+        if (asks_for_unread(state, pod)) ++to.pods_unread;
+        if (!asks_for_devices(pod)) continue;
         const auto known = pod.failure ? available.end() : available.find(pod.request);
         const room here = known == available.end() ? room{.is_readable = false} : known->second;
         const std::string name = pod.full_name();
@@ -78,7 +83,7 @@ namespace {
 std::vector<std::string> not_looked_at(const kube::snapshot& state) {
     std::vector<const kube::snapshot_pod*> pods;
     for (const kube::snapshot_pod& pod : state.pending) {
-        if (asks_for_devices(pod)) pods.push_back(&pod);
+        if (asks_for_devices(pod) || asks_for_unread(state, pod)) pods.push_back(&pod);
     }
     return explaining::not_considered(state, pods);
 }

@@ -149,13 +149,15 @@ document held_json(const std::vector<held_job>& jobs) {
         list.push_back(document::map({{"job", job.name},
                                       {"kind", job.kind},
                                       {"verdict", word_of(job)},
-                                      {"because", job.because},
+                                      {"because", because_words(job)},
                                       {"since", job.since.empty() ? document{} : document{job.since}},
                                       {"resource", job.resource.empty() ? document{} : document{job.resource}},
                                       {"used", amount_json(job.used)},
                                       {"hard", amount_json(job.hard)},
                                       {"needed", amount_json(job.needed)},
-                                      {"asked", job.asked}}));
+                                      {"asked", job.asked},
+                                      {"pods", job.pods},
+                                      {"lacks", job.lacks}}));
     }
     return list;
 }
@@ -178,7 +180,8 @@ document overview_document(const overview& seen) {
                                    {"free", seen.parts[1]},
                                    {"out", seen.parts[2]},
                                    {"pods_run", seen.pods_run},
-                                   {"pods_wait", seen.pods_wait}})},
+                                   {"pods_wait", seen.pods_wait},
+                                   {"pods_wait_unread", seen.pods_unread}})},
          {"rows", seen.pod_rows.empty() ? rows_json(seen.rows) : pods_json(seen.pod_rows, "key", false)},
          {"shapes", shapes_json(seen.shapes)},
          {"mean", std::move(mean)},

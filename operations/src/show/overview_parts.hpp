@@ -33,6 +33,8 @@ void keep_nodes(kube::snapshot& state, const std::vector<bool>& set);
 
 /// Whether the pod counts here: it asks for devices, or nobody can read what it asks for.
 [[nodiscard]] bool asks_for_devices(const kube::snapshot_pod& pod);
+/// Whether it asks for something else, extended resources or claims, that nothing here reads.
+[[nodiscard]] bool asks_for_unread(const kube::snapshot& state, const kube::snapshot_pod& pod);
 /// Whether the pod is in a namespace that is listed.
 [[nodiscard]] inline bool is_listed(const kube::snapshot_pod& pod, const selection& chosen) {
     return chosen.ns.empty() || pod.ns == chosen.ns;
@@ -88,8 +90,8 @@ void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& kno
 void add_pod_rows(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen,
                   const grouping& by, const rooms& waiting, overview& to);
 
-/// Jobs that make no pods because a quota of their namespace is used up, and owners that Kueue or Volcano has not let
-/// in, by name.
+/// Jobs, Deployments and the like that lack pods because a quota of their namespace is used up, and owners that Kueue
+/// or Volcano has not let in, by name.
 [[nodiscard]] std::vector<held_job> held_jobs(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                               const selection& chosen);
 /// What one pod of an object counts of a resource as a quota names it, as an amount of the unit in which the quota is

@@ -50,7 +50,9 @@ std::string waiting_line(const overview& seen) {
         return "no pods in these files: everything counts as free";
     }
     if (seen.pods_wait == 0) {
-        return "No pod waits." + held_sentence(seen.makes_no_pods);
+        const std::string unread = unread_words(seen.pods_unread);
+        return (unread.empty() ? "No pod waits." : "No pod waits for GPUs." + unread) +
+               held_sentence(seen.makes_no_pods);
     }
     std::array<std::int64_t, verdict_count> counts{};
     std::string fitting; // the name of one
@@ -59,14 +61,7 @@ std::string waiting_line(const overview& seen) {
         if (pod.why == verdict::fits_now) fitting = pod.name;
     }
     const std::int64_t fit = counts[static_cast<std::size_t>(verdict::fits_now)];
-    std::string text = fmt::format("{} {}, ", several(seen.pods_wait, "pod"), seen.pods_wait == 1 ? "waits" : "wait");
-    if (fit == 0) {
-        text += seen.pods_wait == 1 ? "and does not fit now" : "none fits now";
-    } else if (fit == seen.pods_wait) {
-        text += seen.pods_wait == 1 ? "and fits now" : "all fit now";
-    } else {
-        text += fmt::format("{} {} now", fit, fit == 1 ? "fits" : "fit");
-    }
+    std::string text = waiting_words(seen.pods_wait, fit);
     if (fit == 1) text += fmt::format(" ({}; see why)", printable(fitting));
     std::string others;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -74,7 +69,7 @@ std::string waiting_line(const overview& seen) {
         if (counts[i] == 0 || why == verdict::fits_now) continue;
         others += fmt::format("{}{} {}", others.empty() ? ": " : ", ", counts[i], to_string(why));
     }
-    return text + others + "." + held_sentence(seen.makes_no_pods);
+    return text + others + "." + unread_words(seen.pods_unread) + held_sentence(seen.makes_no_pods);
 }
 
 std::string not_looked_at_line(const overview& seen) {

@@ -26,7 +26,11 @@ public:
     explicit owner_names(const std::vector<kube::manifest>& objects);
 
     /// The pod's maker, the maker of that, and so on up to the topmost; of a pod that nothing made, the pod.
-    [[nodiscard]] std::vector<pod_owner> chain_of(const kube::snapshot_pod& pod) const;
+    [[nodiscard]] std::vector<pod_owner> chain_of(const kube::snapshot_pod& pod) const {
+        return chain_of(pod.ns, pod.name, pod.object.labels);
+    }
+    [[nodiscard]] std::vector<pod_owner> chain_of(const std::string& ns, const std::string& pod,
+                                                  const vgpualloc::kubernetes::text_map& labels) const;
     [[nodiscard]] pod_owner top_of(const kube::snapshot_pod& pod) const { return chain_of(pod).back(); }
 
 private:

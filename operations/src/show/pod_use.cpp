@@ -13,6 +13,7 @@
 #include "vgpualloc/metrics/round_to_total.hpp"
 #include "vgpualloc/model/device.hpp"
 #include "vgpualloc/model/host_rules.hpp"
+#include "vgpualloc/model/requested_amount.hpp"
 
 namespace vgpuops::show {
 
@@ -123,6 +124,7 @@ vgpualloc::host_rules without_taints(vgpualloc::host_rules rules) {
 
 bool are_alike(vgpualloc::device_request left, const vgpualloc::device_request& right) {
     left.count = right.count;
+    left.units = right.units; // 1 + 8 units of one profile, of a container and of one that runs before it, are 9
     return left == right;
 }
 
@@ -189,6 +191,7 @@ std::optional<std::int64_t> free_units(const kube::snapshot& state, node_index w
     for (std::size_t d = 0; d < states.size(); ++d) {
         const vgpualloc::device_spec& spec = state.nodes().spec_of(where, device_index{d});
         if (vgpualloc::why_never(spec, request) != rejection_code::none) continue;
+        if (!vgpualloc::accepts_uuid(request, state.nodes().nodes[where.at()].devices[d].uuid)) continue;
         if (!is_counted(spec)) return std::nullopt;
         if (services[d] != vgpualloc::service_state::in_service) continue;
         units = units.value_or(0) + spec.mode->further(spec, states[d], request, endless);
@@ -252,6 +255,7 @@ idle_in_sum idle_for_one(const kube::snapshot& state, const vgpualloc::pod_reque
             for (std::size_t i = 0; i < asked.size(); ++i) {
                 const std::int64_t one_use = uses[kind]->one[i].value_or(0);
                 if (one_use == 0) continue;
+                if (!vgpualloc::accepts_uuid(asked[i], nodes.nodes[n].devices[d].uuid)) continue;
                 const std::int64_t idle = idle_for(spec, states[d], asked[i], one_use);
                 pods[i] += static_cast<double>(idle) / static_cast<double>(uses[kind]->all);
                 has_units = has_units && is_counted(spec);

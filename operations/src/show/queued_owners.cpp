@@ -120,12 +120,15 @@ private:
         if (have_pods_.contains({kind, ns, name})) return;
         const auto milli = asked_by_all(*state_, pods);
         if (!milli) return;
+        std::int64_t lacks = 0;
+        for (const kube::manifest* const object : pods) lacks += object->replicas;
         to.push_back({.name = ns + "/" + name,
                       .kind = kind,
                       .by_queue = true,
                       .because = std::move(because),
                       .since = holder.created,
-                      .asked = *milli});
+                      .asked = *milli,
+                      .lacks = lacks});
     }
 
     const kube::snapshot* state_;

@@ -13,6 +13,7 @@
 #include "overview_parts.hpp"
 #include "vgpualloc/metrics/round_to_total.hpp"
 #include "vgpualloc/model/host_rules.hpp"
+#include "vgpualloc/model/requested_amount.hpp"
 #include "vgpuops/show/headroom.hpp"
 #include "vgpuops/show/names.hpp"
 #include "vgpuops/show/pod_use.hpp"
@@ -93,6 +94,15 @@ bool asks_for_devices(const kube::snapshot_pod& pod) {
            std::ranges::any_of(containers, [](const auto& container) { return container.count > 0; });
 }
 
+bool asks_for_unread(const kube::snapshot& state, const kube::snapshot_pod& pod) {
+    if (asks_for_devices(pod)) return false;
+    const auto is_read = [&](const std::string& resource) {
+        return std::ranges::any_of(state.dialects,
+                                   [&](const auto& spoken) { return spoken->reads_resource(resource); });
+    };
+    return !pod.object.claims.empty() || !std::ranges::all_of(pod.request.rules.resources, is_read);
+}
+
 wrong_kinds split_wrong_kind(const kube::snapshot& state, const vgpualloc::pod_request& request,
                              std::int64_t wrong_milli) {
     const vgpualloc::cluster& nodes = state.nodes();
@@ -103,6 +113,11 @@ wrong_kinds split_wrong_kind(const kube::snapshot& state, const vgpualloc::pod_r
             return container.count > 0 && has_model_refusal(vgpualloc::why_never(nodes.kinds[kind], container));
         });
         return *other_model[kind];
+    };
+    const auto excludes_uuid = [&](const std::string& uuid) {
+        return std::ranges::none_of(request.containers, [&](const auto& container) {
+            return container.count > 0 && vgpualloc::accepts_uuid(container, uuid);
+        });
     };
     vgpualloc::host_rules rules = request.rules;
     rules.resources.clear(); // that a node does not offer what the pod names is its layout, and no rule of the pod's
@@ -120,7 +135,7 @@ wrong_kinds split_wrong_kind(const kube::snapshot& state, const vgpualloc::pod_r
             const std::int64_t idle = (vgpualloc::whole_gpu - spec.mode->used(spec, states[d])).count();
             if (is_excluded) {
                 result.rules += idle;
-            } else if (excludes_model(node.devices[d].kind)) {
+            } else if (excludes_model(node.devices[d].kind) || excludes_uuid(node.devices[d].uuid)) {
                 result.model += idle;
             }
         }

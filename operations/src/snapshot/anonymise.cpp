@@ -85,6 +85,7 @@ private:
         change_owners(metadata, nullptr);
         hide_no_number(object, "value");
         hide_text(object, "globalDefault");
+        keep_words(object, "preemptionPolicy", {"Never", "PreemptLowerPriority"});
         change_rule_spec(object);
         change_rule_status(object);
     }
@@ -200,6 +201,7 @@ private:
         if (object.find("status") != nullptr) {
             document& status = object["status"];
             if (!status.is_map()) hide(status);
+            hide_no_number(status, "succeeded");
             change_items(status, "conditions", value_kind::map, [this](document& condition) {
                 keep_words(condition, "type",
                            {"Complete", "Failed", "Suspended", "QuotaReserved", "Admitted", "Finished", "Evicted",

@@ -13,6 +13,9 @@
 
 namespace vgpuops::snapshots {
 
+/// Of a node, what HAMi's scheduler and its device plugin write there; only "Deleted" in it is read.
+inline constexpr std::string_view hami_handshake = "hami.io/node-handshake";
+
 /// Words of NPUs that annotations have in their names; one that has another one's name in it comes first.
 using npu_words = std::set<std::string, std::greater<>>;
 

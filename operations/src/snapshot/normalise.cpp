@@ -199,19 +199,11 @@ bool same_pod(const kube::snapshot_pod& left, const kube::snapshot_pod& right) {
 
 std::string other_object(std::span<const kube::manifest> before, std::span<const kube::manifest> after) {
     const auto facts = [](const kube::manifest& object) {
-        return std::tuple{object.kind,
-                          object.replicas,
-                          object.one_per_node,
-                          object.min_available,
-                          object.pod.has_value(),
-                          kube::has_ended(object),
-                          object.priority,
-                          object.quota_hard.size(),
-                          object.quota_used.size(),
-                          object.gates.size(),
-                          object.terminating,
-                          object.policy != nullptr,
-                          object.queueing != nullptr};
+        return std::tuple{
+            object.kind,         object.replicas,          object.completions,        object.succeeded,
+            object.one_per_node, object.min_available,     object.pod.has_value(),    kube::has_ended(object),
+            object.priority,     object.quota_hard.size(), object.quota_used.size(),  object.gates.size(),
+            object.terminating,  object.policy != nullptr, object.queueing != nullptr};
     };
     for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
         // Of what cannot be read it counts that it is there: what was wrong with it is hidden.

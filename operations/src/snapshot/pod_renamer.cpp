@@ -135,6 +135,7 @@ void pod_renamer::change_pod_spec(document& spec) {
     rename(spec, "runtimeClassName", name_class::word);
     hide_text(spec, "hostNetwork");
     hide_no_number(spec, "priority");
+    keep_words(spec, "preemptionPolicy", {"Never", "PreemptLowerPriority"});
     change_labels(spec, "nodeSelector");
     change_affinity(spec);
     change_taints(spec, "tolerations");

@@ -162,7 +162,11 @@ void renamer::change_annotations(document& metadata) {
     if (metadata.find("annotations") == nullptr) return;
     document& annotations = metadata["annotations"];
     if (!annotations.is_map()) return hide(annotations);
-    std::erase_if(annotations.members, [this](const auto& member) { return !is_annotation_read(member.first, npus_); });
+    const auto is_of_no_matter = [this](const auto& member) {
+        const bool is_deleted = member.second.text.find("Deleted") != std::string::npos;
+        return !is_annotation_read(member.first, npus_) || (member.first == hami_handshake && !is_deleted);
+    };
+    std::erase_if(annotations.members, is_of_no_matter);
     for (auto& [key, value] : annotations.members) {
         if (!value.is_text()) {
             hide(value);
@@ -170,6 +174,8 @@ void renamer::change_annotations(document& metadata) {
             value.text = name(name_class::node, value.text);
         } else if (key == "baseDeviceInfos") {
             value.text = keys_alone(value.text);
+        } else if (key == hami_handshake) {
+            value.text = "Deleted"; // without when
         } else if (names_group(key)) {
             value.text = name(name_class::group, value.text);
         } else if (names_queue(key)) {

@@ -186,6 +186,7 @@ private:
         const auto said = minimum_.find(gang);
         const auto running = running_.find(gang);
         const std::int64_t run = running == running_.end() ? 0 : running->second;
+        unit.is_minimum_said = said != minimum_.end();
         unit.minimum = said == minimum_.end() ? pods : std::max<std::int64_t>(said->second - run, 0);
     }
 

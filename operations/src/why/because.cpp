@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "vgpualloc/model/host_rules.hpp"
+#include "vgpualloc/model/requested_amount.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpuops/show/headroom.hpp"
@@ -89,6 +90,11 @@ std::int64_t room_without_pods(kube::snapshot& state, const vgpualloc::pod_reque
 
 std::string all_used_words(kube::snapshot& state, const kube::snapshot_pod& pod, const show::room& available,
                            const stop_signal& stop) {
+    if (std::ranges::any_of(pod.request.containers, vgpualloc::names_uuids)) { // what others have free is no matter
+        const auto explained = explain_waiting(state, pod, stop);
+        const auto most = explained ? closest(reasons_of(state, *explained), node_reason::too_few_free) : std::nullopt;
+        if (most) return most->text;
+    }
     const std::string profile = single_profile(pod.request);
     if (profile.empty()) {
         return fmt::format("{}; {}{} free of the right kind", device_words(pod), free_words(available),
@@ -121,7 +127,7 @@ std::string rule_words(const kube::snapshot& state, const vgpualloc::host_rules&
     const bool is_selected = !rules.node_selector.empty() && vgpualloc::differing_label(rules, facts) == nullptr;
     if (repelling == nullptr || !is_selected) return fmt::format("{}: {}", node.node, node.checks.front().text);
     const auto label_words = [](const auto& label) { return label.first + "=" + label.second; };
-    return fmt::format("wants {}, not its taint {}{}", vgpuformats::joined(rules.node_selector, label_words),
+    return fmt::format("wants {}; does not tolerate {}{}", vgpuformats::joined(rules.node_selector, label_words),
                        repelling->key, repelling->value.empty() ? "" : "=" + repelling->value);
 }
 
@@ -178,8 +184,10 @@ std::string gate_words(const kube::snapshot_pod& pod, const show::room& availabl
 
 /// "it fits; of its gang 2 pods fit, and 3 have to start together".
 std::string gang_words(const show::gang_shortage& gang) {
-    return fmt::format("it fits; of its gang {} {}, and {} have to start together", gang.fitting,
-                       gang.fitting == 1 ? "pod fits" : "pods fit", gang.minimum);
+    const std::string words =
+        fmt::format("it fits; of its gang {} {}, and ", gang.fitting, gang.fitting == 1 ? "pod fits" : "pods fit");
+    if (!gang.is_said) return fmt::format("{}all {} are taken to start together", words, gang.minimum);
+    return fmt::format("{}{} have to start together", words, gang.minimum);
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "../show/overview_parts.hpp"
 #include "../show/owner_names.hpp"
 #include "owned_pods.hpp"
+#include "try_quota.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpuops/show/pod_use.hpp"
 #include "waiting_groups.hpp"
@@ -101,6 +102,15 @@ std::vector<std::string> owners_of_pods(const kube::snapshot& state, const std::
     return {names.begin(), names.end()};
 }
 
+std::optional<show::held_job> held_owner(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                                         const std::string& name) {
+    std::vector<show::held_job> jobs = show::held_jobs(state, objects, {});
+    std::erase_if(jobs, [&](const show::held_job& job) {
+        return job.name != name && job.name.substr(job.name.find('/') + 1) != name;
+    });
+    return jobs.size() == 1 ? std::optional{jobs.front()} : std::nullopt;
+}
+
 expected<std::optional<owner_answer>> owner_of(const std::vector<kube::manifest>& objects,
                                                const vgpualloc::dialect_set& dialects, const std::string& name,
                                                const stop_signal& stop) {
@@ -108,12 +118,25 @@ expected<std::optional<owner_answer>> owner_of(const std::vector<kube::manifest>
     if (!state) return unexpected(std::move(state).error());
     member_reader reader{*state, objects, name};
     auto result = reader.read();
-    if (!result || !*result) return result;
+    if (!result) return result;
+    const auto held = held_owner(*state, objects, name);
+    if (!*result) {
+        if (!held) return result;
+        *result = owner_answer{.name = held->name, .kind = held->kind}; // its pods are on nodes that are not there
+    }
     // Their gangs may have pods of other owners, so that all that wait are looked at before the others go.
     auto waiting = groups_of_waiting(*state, objects, stop,
                                      [&](const std::string& pod) { return reader.members().contains(pod); });
     if (!waiting) return unexpected(std::move(waiting).error());
     (*result)->waiting = *std::move(waiting);
+    if (!held || held->name != (*result)->name) return result;
+    (*result)->not_made = held;
+    const kube::manifest* const maker = held->by_queue ? nullptr : maker_of(objects, *held);
+    if (maker == nullptr) return result;
+    quota_findings findings = look_at_quota(*state, objects, *maker, *held, stop);
+    if (stop.raised()) return unexpected(stop_signal::stopped());
+    (*result)->counted = std::move(findings.counted);
+    (*result)->changes = std::move(findings.changes);
     return result;
 }
 

@@ -28,7 +28,14 @@ std::string owner_sentence(const owner_answer& answered) {
     std::string words =
         fmt::format("{} ({}): {} {}", answered.name, answered.kind,
                     show::several(std::ssize(answered.running.names), "pod"), run == 1 ? "runs" : "run");
-    if (wait == 0) return words + ", none waits.";
+    std::string not_made;
+    if (answered.not_made) {
+        const show::held_job& held = *answered.not_made;
+        const std::string counted = held.resource.empty() ? "" : fmt::format(" ({})", held.resource);
+        not_made = fmt::format(" {} more {} not made: {}{}.", held.lacks, held.lacks == 1 ? "is" : "are", held.because,
+                               counted);
+    }
+    if (wait == 0) return words + ", none waits." + not_made;
     words += fmt::format(", {} {}", wait, wait == 1 ? "waits" : "wait");
     std::map<show::verdict, std::int64_t> pods;
     for (const waiting_group& group : answered.waiting.groups) pods[group.verdict] += std::ssize(group.names);
@@ -38,13 +45,14 @@ std::string owner_sentence(const owner_answer& answered) {
         verdicts += pods.size() == 1 ? std::string{show::to_string(verdict)}
                                      : fmt::format("{} {}", count, show::to_string(verdict));
     }
-    return words + verdicts + ".";
+    return words + verdicts + "." + not_made;
 }
 
 } // namespace
 
 std::string owner_text(const owner_answer& answered, const std::vector<std::string>& inputs) {
     std::string text = printable(owner_sentence(answered)) + "\n";
+    add_counted(answered.counted, text);
     const waiting_answer& waiting = answered.waiting;
     std::vector<std::int64_t> milli{answered.running.used_milli};
     for (const waiting_group& group : waiting.groups) milli.push_back(group.asked_milli);
@@ -78,11 +86,16 @@ std::string owner_text(const owner_answer& answered, const std::vector<std::stri
     if (waits != waiting.groups.end()) {
         text += printable("would fit if: " + command_line({"why", "--pod", waits->names.front()}, inputs)) + "\n";
     }
+    if (!answered.changes.empty()) {
+        text += "one more would be made if (each alone, each was tried)\n";
+        add_change_lines(answered.changes, inputs, text);
+    }
     add_last_lines(waiting.warnings, waiting.not_looked_at, text);
     return text;
 }
 
 std::string owner_json(const owner_answer& answered) {
+    const auto& held = answered.not_made;
     document result = document::map({{"schema", "vgpualloc.why/1"},
                                      {"owner", answered.name},
                                      {"kind", answered.kind},
@@ -91,7 +104,14 @@ std::string owner_json(const owner_answer& answered) {
                                                                 {"used", answered.running.used_milli}})},
                                      {"pods_wait", answered.waiting.pods},
                                      {"pods_fit_now", answered.waiting.fitting},
-                                     {"groups", groups_json(answered.waiting.groups)}});
+                                     {"groups", groups_json(answered.waiting.groups)},
+                                     {"not_made", held ? document::map({{"pods", held->lacks},
+                                                                        {"verdict", show::word_of(*held)},
+                                                                        {"because", held->because},
+                                                                        {"asked", held->asked}})
+                                                       : document{}},
+                                     {"counted", counted_json(answered.counted)},
+                                     {"changes", changes_json(answered.changes, {})}});
     add_last_members(answered.waiting.warnings, answered.waiting.not_looked_at, result);
     return vgpuformats::print_json(result, 2) + "\n";
 }

@@ -2,11 +2,13 @@
 #include "vgpuops/why/pod.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@
 #include "../show/overview_parts.hpp"
 #include "because.hpp"
 #include "owned_pods.hpp"
+#include "preemption.hpp"
 #include "try_changes.hpp"
 #include "try_quota.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
@@ -28,6 +31,7 @@
 #include "vgpuops/show/names.hpp"
 #include "vgpuops/why/scheduler_words.hpp"
 #include "waiting_rooms.hpp"
+#include "without_verdict.hpp"
 
 namespace vgpuops::why {
 
@@ -44,6 +48,12 @@ struct pod_place {
 
 error not_one_pod(const std::string& name, std::string accepted) {
     return bad_value(error_code::unknown_name, "", name, std::move(accepted)).at("--pod");
+}
+
+/// Whether somebody who writes this means a manifest.
+bool is_like_a_file(const std::string& name) {
+    constexpr std::array<std::string_view, 4> endings{".yaml", ".yml", ".json", ".gz"};
+    return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
 expected<pod_place> find_pod(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
@@ -67,27 +77,20 @@ expected<pod_place> find_pod(const kube::snapshot& state, const std::vector<kube
     if (names.empty()) return unexpected(not_one_pod(name, "a pod of the cluster, which has none"));
     constexpr std::size_t names_shown = 3;
     for (const std::string& owner : owners_of_pods(state, objects)) names.push_back(owner);
-    return unexpected(not_one_pod(name, "a pod of the cluster; near: " +
-                                            vgpuformats::joined(show::near_names(name, names, names_shown))));
+    std::ranges::sort(names); // a pod may be called what its owner is
+    names.erase(std::ranges::unique(names).begin(), names.end());
+    return unexpected(not_one_pod(name, fmt::format("a pod of the cluster{}; near: {}",
+                                                    is_like_a_file(name) ? "; there is no such file" : "",
+                                                    vgpuformats::joined(show::near_names(name, names, names_shown)))));
 }
 
-void add_object(const std::vector<kube::manifest>& objects, pod_answer& to) {
-    for (const kube::manifest& object : objects) {
-        if (object.kind != "Pod" || kube::full_name_of(object) != to.name) continue;
-        to.since = object.created;
-        to.priority = object.priority;
-        return;
-    }
-}
-
-/// The one owner of that name that is kept from making pods.
-std::optional<show::held_job> held_owner(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                                         const std::string& name) {
-    std::vector<show::held_job> jobs = show::held_jobs(state, objects, {});
-    std::erase_if(jobs, [&](const show::held_job& job) {
-        return job.name != name && job.name.substr(job.name.find('/') + 1) != name;
-    });
-    return jobs.size() == 1 ? std::optional{jobs.front()} : std::nullopt;
+/// The Pod of that name, with its namespace; null: it is not there.
+const kube::manifest* object_of(const std::vector<kube::manifest>& objects, const std::string& full_name) {
+    const auto is_it = [&](const kube::manifest& object) {
+        return object.kind == "Pod" && kube::full_name_of(object) == full_name;
+    };
+    const auto object = std::ranges::find_if(objects, is_it);
+    return object == objects.end() ? nullptr : &*object;
 }
 
 pod_answer begin_answer(const kube::snapshot& state, const kube::snapshot_pod& pod) {
@@ -117,10 +120,17 @@ expected<void> add_verdict(kube::snapshot& state, const std::vector<kube::manife
     return {};
 }
 
-/// The answer with what the nodes say, and with changes that help.
+/// Whether it may help the pod that others go.
+bool lacks_room(show::verdict why) {
+    return why == show::verdict::scattered || why == show::verdict::all_used || why == show::verdict::host_full ||
+           why == show::verdict::not_allowed;
+}
+
+/// The answer with what the nodes say, and with changes that help. `object`: the pod, or what makes it; null: it is not
+/// known.
 expected<pod_answer> finished(kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                              const vgpualloc::dialect_set& dialects, pod_to_start wanted, pod_answer result,
-                              const stop_signal& stop) {
+                              const vgpualloc::dialect_set& dialects, pod_to_start wanted, const kube::manifest* object,
+                              pod_answer result, const stop_signal& stop) {
     const kube::snapshot_pod& pod = *wanted.pod;
     if (!pod.failure) {
         const auto explained = explain_waiting(state, pod, stop);
@@ -130,23 +140,24 @@ expected<pod_answer> finished(kube::snapshot& state, const std::vector<kube::man
         wanted.nodes = &result.nodes;
         std::ranges::move(try_changes(state, objects, dialects, wanted, stop), std::back_inserter(result.changes));
     }
-    if (stop.raised()) return unexpected(stop_signal::stopped());
     const std::vector<const kube::snapshot_pod*> pods{&pod};
     result.not_looked_at = explaining::not_considered(state, pods);
+    if (object != nullptr && lacks_room(result.verdict) && is_for_kube_scheduler(state, pod)) {
+        result.preempts = preemption_for(state, objects, pod, *object, stop);
+        std::erase_if(result.not_looked_at, [](const std::string& rule) {
+            return rule.starts_with("priority ") || rule.starts_with("PriorityClass: ");
+        });
+    }
+    if (stop.raised()) return unexpected(stop_signal::stopped());
     return result;
 }
 
 /// Who counts for the quota that holds an owner, or a pod of a file, and changes that help.
 void add_quota(kube::snapshot& state, const std::vector<kube::manifest>& objects, const kube::manifest& maker,
                const show::held_job& held, pod_answer& to, const stop_signal& stop) {
-    const std::string ns = kube::namespace_of(maker);
-    std::erase_if(state.pending.own_items(), [&](const kube::snapshot_pod& pod) { return pod.ns != ns; });
-    const waiting_rooms waiting = rooms_for_waiting(state, objects, stop);
-    std::map<std::string, show::verdict> verdicts;
-    for (const kube::snapshot_pod& pod : state.pending) verdicts.emplace(pod.full_name(), show::verdict::fits_now);
-    for (const show::waiting_pod& pod : waiting.pods) verdicts[pod.name] = pod.why;
-    to.counted = counted_pods(state, objects, held, verdicts);
-    to.changes = try_quota(state, objects, maker, held, to.counted, stop);
+    quota_findings findings = look_at_quota(state, objects, maker, held, stop);
+    to.counted = std::move(findings.counted);
+    to.changes = std::move(findings.changes);
 }
 
 /// An owner that makes no pods, with what would have to change.
@@ -154,11 +165,8 @@ expected<pod_answer> about_held_owner(kube::snapshot& state, const std::vector<k
                                       show::held_job held, const stop_signal& stop) {
     pod_answer result{.name = held.name, .kind = held.kind, .makes_no_pods = held};
     result.warnings = state.warnings;
-    const auto is_maker = [&](const kube::manifest& object) {
-        return object.pod && object.kind == held.kind && kube::full_name_of(object) == held.name;
-    };
-    const auto maker = std::ranges::find_if(objects, is_maker);
-    if (maker == objects.end()) return result;
+    const kube::manifest* const maker = maker_of(objects, held);
+    if (maker == nullptr) return result;
     if (held.by_queue) {
         const auto pod = kube::read_snapshot_pod(*maker, state);
         const std::vector<std::string> names = pod ? takers_of(state, pod->request) : std::vector<std::string>{};
@@ -222,16 +230,24 @@ expected<pod_answer> pod_of(const std::vector<kube::manifest>& objects, const vg
     const auto place = find_pod(*state, objects, name);
     if (!place) {
         auto held = held_owner(*state, objects, name);
-        if (!held) return unexpected(place.error());
-        return about_held_owner(*state, objects, *std::move(held), stop);
+        if (held && held->pods == 0) return about_held_owner(*state, objects, *std::move(held), stop);
+        if (auto without_verdict = about_one_without_verdict(*state, objects, name)) {
+            return *std::move(without_verdict);
+        }
+        return unexpected(place.error());
     }
     const kube::snapshot_pod& pod = *place->pod;
     pod_answer result = begin_answer(*state, pod);
     result.runs_on = place->runs_on;
-    add_object(objects, result);
+    const kube::manifest* const object = object_of(objects, result.name);
+    if (object != nullptr) {
+        result.since = object->created;
+        result.priority = object->priority;
+    }
     if (!result.runs_on.empty()) return result;
     if (auto done = add_verdict(*state, objects, pod, result, stop); !done) return unexpected(done.error());
-    return finished(*state, objects, dialects, {.pod = &pod, .verdict = result.verdict}, std::move(result), stop);
+    return finished(*state, objects, dialects, {.pod = &pod, .verdict = result.verdict}, object, std::move(result),
+                    stop);
 }
 
 expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
@@ -302,7 +318,7 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
         }
     }
     wanted.verdict = result.verdict;
-    auto answered = finished(*state, objects, dialects, std::move(wanted), std::move(result), stop);
+    auto answered = finished(*state, objects, dialects, std::move(wanted), &object, std::move(result), stop);
     if (!answered) return answered;
     for (const auto& list : {quotas.not_looked_at(), admission.not_looked_at()}) {
         for (const std::string& rule : list) answered->not_looked_at.push_back(rule);

@@ -116,19 +116,23 @@ void add_changes(const pod_answer& answered, const std::vector<std::string>& inp
         return;
     }
     text += "would fit if (each alone, each was tried)\n";
+    add_change_lines(answered.changes, inputs, text);
+}
+
+} // namespace
+
+void add_change_lines(const std::vector<tried_change>& changes, const std::vector<std::string>& inputs,
+                      std::string& text) {
     show::text_columns table{{{"  "}, {""}}};
-    const std::size_t shown = std::min(answered.changes.size(), changes_shown);
-    for (const tried_change& change : answered.changes | std::views::take(shown)) {
+    const std::size_t shown = std::min(changes.size(), changes_shown);
+    for (const tried_change& change : changes | std::views::take(shown)) {
         table.add({"  " + change.what, change.then.empty() ? command_line(change.command, inputs) : change.then});
     }
     const std::string lines = table.text();
     text += lines.substr(lines.find('\n') + 1); // without headings
-    if (shown < answered.changes.size()) {
-        text += fmt::format("  and {} more (--json)\n", answered.changes.size() - shown);
-    }
+    if (shown < changes.size()) text += fmt::format("  and {} more (--json)\n", changes.size() - shown);
 }
 
-/// "counted: research/nb-0 1 (runs), research/embed-0 1 (waits: never)".
 void add_counted(const std::vector<counted_pod>& counted, std::string& text) {
     constexpr std::size_t counted_max = 5;
     if (counted.empty()) return;
@@ -139,6 +143,8 @@ void add_counted(const std::vector<counted_pod>& counted, std::string& text) {
     if (counted.size() > counted_max) line += fmt::format(" and {} more", counted.size() - counted_max);
     text += printable(line) + "\n";
 }
+
+namespace {
 
 /// "train/web of web.yaml (Deployment, 3 pods) would wait, scattered: …".
 std::string first_sentence(const pod_answer& answered) {
@@ -222,9 +228,17 @@ document reasons_json(const std::vector<node_reasons>& nodes) {
     return list;
 }
 
-document changes_json(const pod_answer& answered, const std::vector<std::string>& inputs) {
+document asks_json(const pod_answer& answered) {
+    document asks = document::map({{"cpu_milli", answered.cpu_milli}, {"memory_mib", answered.memory_mib}});
+    for (const auto& [resource, amount] : answered.asks) asks[resource] = amount;
+    return asks;
+}
+
+} // namespace
+
+document changes_json(const std::vector<tried_change>& changes, const std::vector<std::string>& inputs) {
     document list = document::list();
-    for (const tried_change& change : answered.changes) {
+    for (const tried_change& change : changes) {
         const std::string command = command_line(change.command, inputs);
         list.push_back(document::map({{"what", change.what},
                                       {"then", change.then.empty() ? document{} : document{change.then}},
@@ -234,17 +248,23 @@ document changes_json(const pod_answer& answered, const std::vector<std::string>
     return list;
 }
 
-document asks_json(const pod_answer& answered) {
-    document asks = document::map({{"cpu_milli", answered.cpu_milli}, {"memory_mib", answered.memory_mib}});
-    for (const auto& [resource, amount] : answered.asks) asks[resource] = amount;
-    return asks;
+document counted_json(const std::vector<counted_pod>& counted) {
+    document list = document::list();
+    for (const counted_pod& entry : counted) {
+        list.push_back(document::map({{"pod", entry.name}, {"amount", entry.amount}, {"state", entry.state}}));
+    }
+    return list;
 }
-
-} // namespace
 
 std::string pod_text(const pod_answer& answered, const std::vector<std::string>& inputs) {
     if (!answered.runs_on.empty()) {
         std::string text = printable(fmt::format("{} runs on {}.", answered.name, answered.runs_on)) + "\n";
+        add_last_lines(answered.warnings, {}, text);
+        return text;
+    }
+    if (!answered.without_verdict.empty()) {
+        const std::string name = answered.kind == "Pod" ? answered.name : answered.name + " (" + answered.kind + ")";
+        std::string text = printable(fmt::format("{} {}.", name, answered.without_verdict)) + "\n";
         add_last_lines(answered.warnings, {}, text);
         return text;
     }
@@ -257,7 +277,9 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
         add_counted(answered.counted, text);
         add_changes(answered, inputs, text);
         text += fmt::format("asks: {}{}{}\n", show::gpu_words(show::rounded(job.asked, show::tenth)),
-                            job.by_queue ? "" : " by each pod",
+                            job.by_queue    ? std::string{}
+                            : job.lacks > 1 ? fmt::format(" by each of {} pods", job.lacks)
+                                            : " by each pod",
                             job.since.empty() ? "" : "; since " + printable(moment_words(job.since)));
         add_last_lines(answered.warnings, {}, text);
         return text;
@@ -266,6 +288,13 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
     add_counted(answered.counted, text);
     add_node_table(answered, text);
     add_changes(answered, inputs, text);
+    if (answered.preempts) {
+        constexpr std::size_t pieces_max = 3;
+        text +=
+            printable(fmt::format("kube-scheduler would preempt {} on {}",
+                                  show::folded_names(answered.preempts->pods, pieces_max), answered.preempts->node)) +
+            "\n";
+    }
     add_wrapped("asks:", asked_words(answered), text);
     add_wrapped("kube-scheduler:", answered.scheduler_words, text);
     add_last_lines(answered.warnings, answered.not_looked_at, text);
@@ -274,34 +303,37 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
 
 std::string pod_json(const pod_answer& answered, const std::vector<std::string>& inputs) {
     const auto& held = answered.makes_no_pods;
-    const bool waits = answered.runs_on.empty() && !held;
+    const bool waits = answered.runs_on.empty() && answered.without_verdict.empty() && !held;
     const auto text_or_null = [](const std::string& text) { return text.empty() ? document{} : document{text}; };
-    document counted = document::list();
-    for (const counted_pod& entry : answered.counted) {
-        counted.push_back(document::map({{"pod", entry.name}, {"amount", entry.amount}, {"state", entry.state}}));
-    }
     const bool fits_in_cluster = waits && answered.file.empty() && answered.verdict == show::verdict::fits_now;
     const std::int64_t fits_now = fits_in_cluster ? 1 : answered.fitting;
-    document result = document::map({{"schema", "vgpualloc.why/1"},
-                                     {"pod", answered.name},
-                                     {"kind", answered.kind},
-                                     {"file", text_or_null(answered.file)},
-                                     {"pods", answered.pods},
-                                     {"pods_fit_now", fits_now},
-                                     {"runs_on", text_or_null(answered.runs_on)},
-                                     {"verdict", waits  ? document{show::to_string(answered.verdict)}
-                                                 : held ? document{show::word_of(*held)}
-                                                        : document{}},
-                                     {"because", text_or_null(held ? held->because : answered.because)},
-                                     {"since", text_or_null(held ? held->since : answered.since)},
-                                     {"asked", held ? document{held->asked} : document{}},
-                                     {"asks", asks_json(answered)},
-                                     {"rules", document::list_of(answered.rules)},
-                                     {"priority", answered.priority},
-                                     {"reasons", reasons_json(answered.nodes)},
-                                     {"counted", std::move(counted)},
-                                     {"changes", changes_json(answered, inputs)},
-                                     {"scheduler_words", text_or_null(answered.scheduler_words)}});
+    document result = document::map(
+        {{"schema", "vgpualloc.why/1"},
+         {"pod", answered.name},
+         {"kind", answered.kind},
+         {"file", text_or_null(answered.file)},
+         {"pods", answered.pods},
+         {"pods_fit_now", fits_now},
+         {"runs_on", text_or_null(answered.runs_on)},
+         {"verdict", waits  ? document{show::to_string(answered.verdict)}
+                     : held ? document{show::word_of(*held)}
+                            : document{}},
+         {"because", text_or_null(held                                ? held->because
+                                  : !answered.without_verdict.empty() ? answered.without_verdict
+                                                                      : answered.because)},
+         {"since", text_or_null(held ? held->since : answered.since)},
+         {"asked", held ? document{held->asked} : document{}},
+         {"lacks", held ? held->lacks : 0},
+         {"asks", asks_json(answered)},
+         {"rules", document::list_of(answered.rules)},
+         {"priority", answered.priority},
+         {"reasons", reasons_json(answered.nodes)},
+         {"counted", counted_json(answered.counted)},
+         {"changes", changes_json(answered.changes, inputs)},
+         {"preempts", answered.preempts ? document::map({{"node", answered.preempts->node},
+                                                         {"pods", document::list_of(answered.preempts->pods)}})
+                                        : document{}},
+         {"scheduler_words", text_or_null(answered.scheduler_words)}});
     add_last_members(answered.warnings, answered.not_looked_at, result);
     return vgpuformats::print_json(result, 2) + "\n";
 }

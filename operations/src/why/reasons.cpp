@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "vgpualloc/model/host_rules.hpp"
+#include "vgpualloc/model/requested_amount.hpp"
 #include "vgpuops/show/names.hpp"
 #include "vgpuops/show/pod_use.hpp"
 
@@ -119,7 +120,39 @@ std::string amount_text(const vgpualloc::pod_request& request, const explaining:
     if (is_of_units(refused)) {
         return fmt::format("{} {}/{}", counted_word(request, refused.container), refused.available, refused.wanted);
     }
-    return fmt::format("{}/{} {}", refused.available, refused.wanted, refused.unit);
+    const std::string amount = fmt::format("{}/{} {}", refused.available, refused.wanted, refused.unit);
+    const bool names_it = refused.container && *refused.container < request.containers.size() &&
+                          vgpualloc::names_uuids(request.containers[*refused.container]);
+    return names_it && !refused.device.empty() ? amount + " on " + refused.device : amount;
+}
+
+bool refuses_the_kind(rejection_code code) {
+    return code == rejection_code::family_not_offered || code == rejection_code::model_not_accepted ||
+           code == rejection_code::type_not_accepted || code == rejection_code::uuid_not_accepted;
+}
+
+/// Where most devices of a node are of a kind that the pod refuses, and one that it accepts has too little, that one's
+/// answer: of these the device that comes closest.
+explaining::refusal of_accepted_device(const explaining::explained_node& answer, explaining::refusal refused) {
+    if (!refuses_the_kind(refused.code)) return refused;
+    const std::size_t container = refused.container.value_or(0);
+    const explaining::explained_device* closest = nullptr;
+    const auto answer_of = [&](const explaining::explained_device& device) -> const explaining::refusal& {
+        return device.containers[container].refused;
+    };
+    for (const explaining::explained_device& device : answer.devices) {
+        if (container >= device.containers.size()) continue;
+        const explaining::refusal& own = answer_of(device);
+        if (own.fits() || word_of(own.code, true) == node_reason::wrong_kind) continue;
+        const bool is_closer = closest == nullptr ||
+                               own.available * answer_of(*closest).wanted > answer_of(*closest).available * own.wanted;
+        if (is_closer) closest = &device;
+    }
+    if (closest == nullptr) return refused;
+    explaining::refusal result = answer_of(*closest);
+    result.device = closest->uuid;
+    result.container = container;
+    return result;
 }
 
 /// Devices of the node that the pod asks for, of which the node offers none because none is healthy: their plugin has
@@ -175,7 +208,8 @@ std::vector<node_reasons> reasons_of(const kube::snapshot& state, const explaini
         const std::int64_t unregistered = devices_unregistered(state, explained.pod.request, node_index{n});
         const auto add = [&](const explaining::refusal& of_container) {
             if (of_container.fits()) return;
-            const explaining::refusal refused = of_the_pod(state, explained.pod.request, node_index{n}, of_container);
+            const explaining::refusal refused =
+                of_the_pod(state, explained.pod.request, node_index{n}, of_accepted_device(answer, of_container));
             if (unregistered > 0 && refused.code == rejection_code::device_unhealthy) return;
             const bool is_unregistered = unregistered > 0 && refused.code == rejection_code::resource_not_offered;
             const bool is_of_state = is_unregistered || state_taint(explained.pod.request, node, refused) != nullptr;

@@ -144,7 +144,8 @@ private:
     std::vector<kube::resource_amounts> used_;                                  ///< by node
 };
 
-/// Whether kube-scheduler alone decides about the pod.
+} // namespace
+
 bool is_for_kube_scheduler(const kube::snapshot& state, const kube::snapshot_pod& pod) {
     if (!pod.scheduler_name.empty() && pod.scheduler_name != "default-scheduler") return false;
     // A pod that names nvidia.com/gpu alone may be HAMi's as well: what the nodes register tells them apart.
@@ -155,8 +156,6 @@ bool is_for_kube_scheduler(const kube::snapshot& state, const kube::snapshot_pod
         });
     });
 }
-
-} // namespace
 
 std::vector<std::vector<std::string>> scheduler_reasons(const kube::snapshot& state,
                                                         const std::vector<kube::manifest>& objects,

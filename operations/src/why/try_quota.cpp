@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,8 @@
 #include "vgpualloc/dialect/quantity.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/model/trial.hpp"
+#include "vgpuops/show/verdict.hpp"
+#include "waiting_rooms.hpp"
 
 namespace vgpuops::why {
 
@@ -111,8 +114,7 @@ private:
     std::vector<kube::manifest> quotas_;
 };
 
-} // namespace
-
+/// `waiting` are verdicts of pods that wait, by name.
 std::vector<counted_pod> counted_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                       const show::held_job& held, const std::map<std::string, show::verdict>& waiting) {
     const std::string ns = held.name.substr(0, held.name.find('/'));
@@ -155,6 +157,33 @@ std::vector<tried_change> try_quota(kube::snapshot& state, const std::vector<kub
         if (trials.end(*pods.at(order[i]->name), result)) ++listed;
     }
     return result;
+}
+
+} // namespace
+
+quota_findings look_at_quota(kube::snapshot& state, const std::vector<kube::manifest>& objects,
+                             const kube::manifest& maker, const show::held_job& held, const stop_signal& stop) {
+    const std::string ns = kube::namespace_of(maker);
+    std::erase_if(state.pending, [&](const kube::snapshot_pod& pod) { return pod.ns != ns; });
+    const waiting_rooms waiting = rooms_for_waiting(state, objects, stop);
+    std::map<std::string, show::verdict> verdicts;
+    for (const kube::snapshot_pod& pod : state.pending) verdicts.emplace(pod.full_name(), show::verdict::fits_now);
+    for (const show::waiting_pod& pod : waiting.pods) verdicts[pod.name] = pod.why;
+    quota_findings result{.counted = counted_pods(state, objects, held, verdicts)};
+    result.changes = try_quota(state, objects, maker, held, result.counted, stop);
+    return result;
+}
+
+const kube::manifest* maker_of(const std::vector<kube::manifest>& objects, const show::held_job& held) {
+    for (const bool is_part : {false, true}) { // a Deployment itself, else its ReplicaSet
+        for (const kube::manifest& object : objects) {
+            if (!object.pod || object.kind == "Pod") continue;
+            const std::string& kind = is_part ? object.controller : object.kind;
+            const std::string& name = is_part ? object.controller_name : object.name;
+            if (kind == held.kind && kube::namespace_of(object) + "/" + name == held.name) return &object;
+        }
+    }
+    return nullptr;
 }
 
 } // namespace vgpuops::why

@@ -89,8 +89,13 @@ expected<waiting_answer> groups_of_waiting(kube::snapshot& state, const std::vec
         if (!is_wanted || is_wanted(pod.name)) wanted.push_back(pod);
     }
     waiting_answer result;
-    const std::vector<const kube::snapshot_pod*> listed = add_groups(state, wanted, waiting.rooms, stop, result);
+    std::vector<const kube::snapshot_pod*> listed = add_groups(state, wanted, waiting.rooms, stop, result);
     if (stop.raised()) return unexpected(stop_signal::stopped());
+    for (const kube::snapshot_pod& pod : state.pending) {
+        if (is_wanted || !show::asks_for_unread(state, pod)) continue;
+        ++result.unread;
+        listed.push_back(&pod);
+    }
     result.not_looked_at = explaining::not_considered(state, listed);
     result.warnings = state.warnings;
     return result;
@@ -116,6 +121,7 @@ expected<seen_and_waiting> overview_and_waiting(const std::vector<kube::manifest
                              });
     if (!seen) return unexpected(std::move(seen).error());
     waiting.makes_no_pods = seen->makes_no_pods;
+    waiting.unread = seen->pods_unread;
     waiting.not_looked_at = seen->not_looked_at;
     waiting.warnings = seen->warnings;
     return seen_and_waiting{*std::move(seen), std::move(waiting)};

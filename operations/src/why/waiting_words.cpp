@@ -23,14 +23,9 @@ namespace {
 
 /// "4 pods wait, none fits now."
 std::string first_sentence(const waiting_answer& answered) {
-    if (answered.pods == 0) return "No pod waits.";
-    if (answered.pods == 1) {
-        return fmt::format("1 pod waits, and {} now.", answered.fitting == 1 ? "fits" : "does not fit");
-    }
-    if (answered.fitting == 0) return fmt::format("{} pods wait, none fits now.", answered.pods);
-    if (answered.fitting == answered.pods) return fmt::format("{} pods wait, all fit now.", answered.pods);
-    return fmt::format("{} pods wait, {} {} now.", answered.pods, answered.fitting,
-                       answered.fitting == 1 ? "fits" : "fit");
+    const std::string unread = show::unread_words(answered.unread);
+    if (answered.pods == 0) return unread.empty() ? "No pod waits." : "No pod waits for GPUs." + unread;
+    return show::waiting_words(answered.pods, answered.fitting) + "." + unread;
 }
 
 /// What makes no pods counts in no sum of pods.
@@ -40,7 +35,7 @@ void add_held_rows(const std::vector<show::held_job>& jobs, std::size_t rows_max
         const show::held_job& job = jobs[i];
         table.rows.push_back(
             {.cells = {std::string{show::word_of(job)}, "-", tenths_of_gpu(show::rounded(job.asked, show::tenth)),
-                       job.name + " " + job.kind, job.because, since_words(job.since)}});
+                       job.name + " " + job.kind, because_words(job), since_words(job.since)}});
     }
     if (rows == jobs.size()) return;
     std::int64_t asked = 0;
@@ -63,7 +58,9 @@ document held_rows_json(const std::vector<show::held_job>& jobs) {
                                       {"kind", job.kind},
                                       {"verdict", show::word_of(job)},
                                       {"asked", job.asked},
-                                      {"because", job.because},
+                                      {"pods", job.pods},
+                                      {"lacks", job.lacks},
+                                      {"because", because_words(job)},
                                       {"since", job.since.empty() ? document{} : document{job.since}}}));
     }
     return list;
@@ -166,6 +163,7 @@ std::string waiting_json(const waiting_answer& answered) {
     document result = document::map({{"schema", "vgpualloc.why/1"},
                                      {"pods_wait", answered.pods},
                                      {"pods_fit_now", answered.fitting},
+                                     {"pods_wait_unread", answered.unread},
                                      {"groups", groups_json(answered.groups)},
                                      {"makes_no_pods", held_rows_json(answered.makes_no_pods)}});
     add_last_members(answered.warnings, answered.not_looked_at, result);

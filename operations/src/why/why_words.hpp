@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vgpuops/core_names.hpp"
+#include "vgpuops/why/pod.hpp"
 #include "vgpuops/why/waiting.hpp"
 
 namespace vgpuops::why {
@@ -21,6 +22,14 @@ namespace vgpuops::why {
 [[nodiscard]] std::vector<std::int64_t> in_tenths(std::vector<std::int64_t> milli);
 /// "4.0" of such an amount.
 [[nodiscard]] std::string tenths_of_gpu(std::int64_t milli);
+
+/// "counted: research/nb-0 1 (runs), research/embed-0 1 (waits: never)"; nothing where none counts.
+void add_counted(const std::vector<counted_pod>& counted, std::string& text);
+[[nodiscard]] document counted_json(const std::vector<counted_pod>& counted);
+/// A line for each of the first changes, with what comes of it or its command.
+void add_change_lines(const std::vector<tried_change>& changes, const std::vector<std::string>& inputs,
+                      std::string& text);
+[[nodiscard]] document changes_json(const std::vector<tried_change>& changes, const std::vector<std::string>& inputs);
 
 /// The warnings, and what was not looked at where there is such.
 void add_last_lines(const std::vector<error>& warnings, const std::vector<std::string>& not_looked_at,

@@ -69,7 +69,9 @@ TEST(hami, a_registration_in_json) {
     EXPECT_EQ(read.devices[2].cores, core_percent{150});
     EXPECT_EQ(read.devices[2].mode, "hami_core");
     EXPECT_FALSE(read.devices[2].healthy);
-    EXPECT_FALSE(read.devices[3].healthy); // cordoned
+    EXPECT_FALSE(read.devices[3].healthy);                                      // cordoned
+    node.annotations["hami.io/node-handshake"] = "Deleted_2026-11-30 08:00:00"; // by HAMi's scheduler
+    EXPECT_FALSE(spoken::read_node(node, {}).devices.at(0).healthy);
     kubernetes::node to;
     spoken::write_node(read.devices, {}, to);
     EXPECT_EQ(to.allocatable.at("nvidia.com/gpu"), "37");

@@ -62,6 +62,31 @@ TEST(idle_split, each_bit_counts_once_under_its_first_cause) {
     EXPECT_EQ(sum(idle.of(request)), idle.idle());
 }
 
+TEST(idle_split, a_device_that_the_request_refuses_by_uuid_is_of_the_wrong_kind) {
+    cluster owned;
+    const auto first = add_node(owned, many(2));
+    add_node(owned, many(2), milli_cpu{500}); // no CPU for a pod
+    for (std::size_t n = 0; n < 2; ++n) {
+        for (std::size_t d = 0; d < 2; ++d) {
+            owned.nodes[n].devices[d].uuid = std::to_string(n) + "-" + std::to_string(d);
+        }
+    }
+    ledger book{std::move(owned)};
+    run(book, 0, first, {test::share_of_device(0, part(7000))});
+    idle_splitter idle{book};
+    auto wants = test::pod({want(1, 4000)});
+    wants.containers[0].uuids_allowed = {"0-0"}; // of which 3000 of 10,000 are free
+    EXPECT_THAT(idle.of(wants), ElementsAre(0, 0, 300, 3000, 0));
+    wants.containers[0].memory = mib{2000};
+    EXPECT_THAT(idle.of(wants), ElementsAre(200, 0, 100, 3000, 0));
+    wants.containers[0].uuids_allowed = {"0-0", "1-1"};
+    EXPECT_THAT(idle.of(wants), ElementsAre(200, 1000, 100, 2000, 0));
+    wants.containers[0].uuids_allowed.clear();
+    wants.containers[0].uuids_denied = {"0-1", "1-0", "1-1"};
+    EXPECT_THAT(idle.of(wants), ElementsAre(200, 0, 100, 3000, 0));
+    EXPECT_THAT(idle.mean_over({{.request = wants, .pods = 2}}), ElementsAre(200, 0, 100, 3000, 0));
+}
+
 TEST(idle_split, several_devices_have_to_be_on_one_node) {
     cluster owned;
     for (int i = 0; i < 3; ++i) add_node(owned, many(2, gpu("A", 1, "exclusive")));

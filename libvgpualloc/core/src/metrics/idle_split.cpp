@@ -11,6 +11,7 @@
 #include "model/id_set.hpp"
 #include "vgpualloc/core/hash.hpp"
 #include "vgpualloc/metrics/round_to_total.hpp"
+#include "vgpualloc/model/requested_amount.hpp"
 
 namespace vgpualloc {
 
@@ -130,9 +131,9 @@ class node_filler {
 public:
     explicit node_filler(const pod_request& request) : request_{&request} {}
 
-    /// A device of the right kind that is open.
-    void add(const device_spec& spec, const device_state& state) {
-        devices_.push_back({.spec = &spec, .state = state, .idle = idle_of(spec, state)});
+    /// A device of the right kind that is open. `uuid` is null where the request names none.
+    void add(const device_spec& spec, const device_state& state, const std::string* uuid = nullptr) {
+        devices_.push_back({.spec = &spec, .state = state, .idle = idle_of(spec, state), .uuid = uuid});
     }
 
     /// Places pods while there is room for one, at most `most`, and returns how many.
@@ -157,6 +158,7 @@ private:
         const device_spec* spec = nullptr;
         device_state state;
         std::int64_t idle = 0;
+        const std::string* uuid = nullptr;
         bool taken = false; ///< by the container that is being placed, or another one of its pod if they keep apart
     };
 
@@ -179,6 +181,7 @@ private:
         for (std::size_t d = 0; d < devices_.size(); ++d) {
             place device = devices_[d];
             if (device.taken || why_never(*device.spec, container) != rejection_code::none) continue;
+            if (device.uuid != nullptr && !accepts_uuid(container, *device.uuid)) continue;
             if (device.spec->mode->why_not(*device.spec, device.state, container).code != rejection_code::none) {
                 continue;
             }
@@ -371,6 +374,49 @@ idle_parts idle_splitter::of(const pod_request& request) const {
     return of(request, answers);
 }
 
+/// Node by node, and device by device as the pod's containers that accept it see it.
+idle_parts idle_splitter::of_named(const pod_request& request) const {
+    idle_parts sum{};
+    for (const node_now& node : nodes_) {
+        const vgpualloc::node& described = book_->nodes().nodes[node.where.at()];
+        at(sum, idle_cause::out_of_service) += node.idle - node.open_idle;
+        if (why_not_host(request.rules, described.host, described.name) != rejection_code::none) {
+            at(sum, idle_cause::wrong_kind) += node.open_idle;
+            continue;
+        }
+        const bool takes_pods = described.host.ready && !described.host.unschedulable;
+        const auto states = book_->devices(node.where);
+        node_filler filler{request};
+        std::int64_t right = 0;
+        for (std::size_t d = 0; d < states.size(); ++d) {
+            if (!takes_pods || book_->services(node.where)[d] != service_state::in_service) continue;
+            const device& board = described.devices[d];
+            const device_spec& spec = book_->nodes().kinds[board.kind];
+            pod_request accepting = request; // the containers that take this device
+            std::erase_if(accepting.containers,
+                          [&](const device_request& container) { return !accepts_uuid(container, board.uuid); });
+            const std::int64_t idle = idle_of(spec, states[d]);
+            std::int64_t own = 0;
+            if (has_room(accepting, spec, {})) {
+                own = spec.mode->units().in_units() ? idle_in_units(accepting, spec, states[d]) : idle;
+            }
+            if (own > 0 && has_room(accepting, spec, states[d])) filler.add(spec, states[d], &board.uuid);
+            at(sum, idle_cause::wrong_kind) += idle - own;
+            right += own;
+        }
+        node_filler with_endless_host = filler;
+        const std::int64_t before = filler.idle();
+        const std::int64_t pods = with_endless_host.fill(endless);
+        const std::int64_t fits = before - with_endless_host.idle();
+        filler.fill(node.left.pods_of(request, pods));
+        const std::int64_t taken = before - filler.idle();
+        at(sum, idle_cause::of_use) += taken;
+        at(sum, idle_cause::host_full) += fits - taken;
+        at(sum, idle_cause::scattered) += right - fits;
+    }
+    return sum;
+}
+
 void idle_splitter::add_taken(const node_group& nodes, const pod_request& request, const node_answer& answer,
                               device_answers& answers, idle_parts& sum) {
     const std::int64_t pods = nodes.left.pods_of(request, answer.pods);
@@ -380,6 +426,7 @@ void idle_splitter::add_taken(const node_group& nodes, const pod_request& reques
 }
 
 idle_parts idle_splitter::of(const pod_request& request, device_answers& answers) const {
+    if (std::ranges::any_of(request.containers, names_uuids)) return of_named(request);
     idle_parts sum{};
     const bool goes_anywhere = !request.rules.restricts();
     if (goes_anywhere) {

@@ -8,6 +8,17 @@
 
 namespace vgpualloc {
 
+bool names_uuids(const device_request& container) {
+    return !container.uuids_allowed.empty() || !container.uuids_denied.empty();
+}
+
+bool accepts_uuid(const device_request& container, const std::string& uuid) {
+    const auto lists = [&uuid](const std::vector<std::string>& uuids) {
+        return std::ranges::find(uuids, uuid) != uuids.end();
+    };
+    return (container.uuids_allowed.empty() || lists(container.uuids_allowed)) && !lists(container.uuids_denied);
+}
+
 namespace {
 
 /// Whether the rules allow the node, whatever state it is in.
@@ -23,17 +34,6 @@ bool allows(const host_rules& rules, const node& described, bool looks_at_taints
         facts.taints.clear();
     }
     return why_not_host(rules, facts, described.name) == rejection_code::none;
-}
-
-bool names_uuids(const device_request& container) {
-    return !container.uuids_allowed.empty() || !container.uuids_denied.empty();
-}
-
-bool accepts_uuid(const device_request& container, const std::string& uuid) {
-    const auto lists = [&uuid](const std::vector<std::string>& uuids) {
-        return std::ranges::find(uuids, uuid) != uuids.end();
-    };
-    return (container.uuids_allowed.empty() || lists(container.uuids_allowed)) && !lists(container.uuids_denied);
 }
 
 bool can_hold(const device_spec& device, const device_request& container) {

@@ -28,6 +28,10 @@ using vgpuformats::document;
 constexpr std::string_view mps_mode = "mps";
 constexpr std::string_view registered_trait = "registered";
 constexpr const char* cordon_key = "hami.io/device-cordon";
+/// HAMi's scheduler writes "Deleted_<time>" into it when the device plugin has not answered for a while. It then
+/// forgets the node's GPUs, and takes them up again when the plugin writes something else (CheckHealth in
+/// pkg/util/client).
+constexpr const char* handshake_key = "hami.io/node-handshake";
 constexpr vgpuformats::number_range any_amount{0, amount_max};
 constexpr vgpuformats::number_range some_amount{1, amount_max};
 
@@ -229,6 +233,8 @@ node_reading hami_dialect::read_node(const node_source& source) const {
     if (annotation == node.annotations.end()) return result;
     const std::string where = hami_text::place(node, "annotation", register_annotation);
     const auto cordoned = text::items(kubernetes::value_of(node.annotations, cordon_key));
+    const bool is_forgotten =
+        kubernetes::value_of(node.annotations, handshake_key).find("Deleted") != std::string::npos;
     std::set<std::string> ids;
     for (auto& gpu : read_list(annotation->second, where)) {
         const auto allowed =
@@ -240,6 +246,7 @@ node_reading hami_dialect::read_node(const node_source& source) const {
                 bad_value(error_code::duplicate, "id", gpu->device.uuid, "an id that no GPU before it has").at(where));
         } else {
             if (std::ranges::find(cordoned, gpu->device.uuid) != cordoned.end()) gpu->device.healthy = false;
+            if (is_forgotten) gpu->device.healthy = false;
             result.indices.push_back(gpu->index);
             if (gpu->device.mode == mps_mode) gpu->device.clients_max = mps_clients_of(node);
             warn_of_catalog(gpu->device, *options_.catalog, where, result.warnings);

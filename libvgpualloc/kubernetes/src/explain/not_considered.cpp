@@ -36,10 +36,14 @@ bool prefers_others(const node& described, const snapshot_pod& pod) {
 
 /// The gang of a pod, where no object says how many of its pods have to start together, or nothing here looks at that.
 void add_gangs(const snapshot& state, const snapshot_pod& pod, bool knows_minimum, std::vector<std::string>& to) {
-    const auto add = [&](const kubernetes::text_map& where, const char* key, bool is_known) {
+    const auto add = [&](const kubernetes::text_map& where, const char* key, bool is_known, bool takes_all) {
         const std::string& group = kubernetes::value_of(where, key);
         if (group.empty() || is_known) return;
-        to.push_back(fmt::format("that the pods of group {} start together ({})", group, key));
+        to.push_back(takes_all
+                         ? fmt::format("how many pods of group {} have to start together, all are taken: no object "
+                                       "is its PodGroup ({})",
+                                       group, key)
+                         : fmt::format("that the pods of group {} start together ({})", group, key));
     };
     const auto has_minimum = [&](const char* key) {
         const std::string& group = kubernetes::value_of(pod.object.annotations, key);
@@ -48,11 +52,11 @@ void add_gangs(const snapshot& state, const snapshot_pod& pod, bool knows_minimu
                });
     };
     for (const char* const key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
-        add(pod.object.annotations, key, has_minimum(key));
+        add(pod.object.annotations, key, has_minimum(key), knows_minimum);
     }
     // The plugin coscheduling of kube-scheduler.
     for (const char* const key : {"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io"}) {
-        add(pod.object.labels, key, false);
+        add(pod.object.labels, key, false, false);
     }
 }
 

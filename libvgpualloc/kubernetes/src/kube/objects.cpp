@@ -281,7 +281,7 @@ bool manifest::says_the_same_as(const manifest& other) const {
                         object.node_name, object.priority, object.priority_class, object.created, object.controller,
                         object.controller_name, object.terminating, object.phase, object.extended_resource,
                         object.quota_hard, object.quota_used, object.has_deadline, object.is_unready, object.started,
-                        object.queue);
+                        object.queue, object.completions, object.succeeded, object.never_preempts);
     };
     const auto same_problem = [](const error& one, const error& another) {
         return std::tie(one.code, one.field, one.value) == std::tie(another.code, another.field, another.value);
@@ -319,7 +319,7 @@ bool is_unread_member(std::span<const std::string> path, std::string_view key) {
     if (path.size() == 1) {
         return !one_of(key, {"admissionChecks", "allocatable", "allocated", "capacity", "conditions", "currentHealthy",
                              "desiredHealthy", "disruptionsAllowed", "flavorsReservation", "flavorsUsage", "hard",
-                             "phase", "startTime", "state", "used"});
+                             "phase", "startTime", "state", "succeeded", "used"});
     }
     return path.size() == 2 && path[1] == "conditions" && !one_of(key, {"message", "status", "type"});
 }

@@ -160,6 +160,7 @@ void check_ephemeral_containers(const object_cursor& spec) {
 void read_priority(const object_cursor& spec, manifest& target) {
     constexpr std::int64_t system_critical = 2'000'000'000;
     target.priority_class = spec.at("priorityClassName").scalar();
+    target.never_preempts = spec.at("preemptionPolicy").scalar() == "Never";
     if (target.priority_class == "system-node-critical") target.priority = system_critical + 1'000;
     if (target.priority_class == "system-cluster-critical") target.priority = system_critical;
     const auto written = spec.at("priority");
@@ -222,6 +223,8 @@ void read_maker(const object_cursor& object, manifest& target) {
     target.queue = object.at("metadata").at("labels").at(local_queue_label).text();
     if (target.kind != "Job") return;
     if (object.at("spec").at("suspend").truth(false)) target.phase = "Suspended";
+    target.completions = object.at("spec").at("completions").integer(0, replicas_max, 0);
+    target.succeeded = object.at("status").at("succeeded").integer(0, replicas_max, 0);
     for (const object_cursor& condition : object.at("status").at("conditions").items()) {
         const std::string type = condition.at("type").text();
         const bool is_end = type == "Complete" || type == "Failed";

@@ -110,6 +110,7 @@ void read_limit_range(const object_cursor& object, manifest& target) {
 
 void read_priority_class(const object_cursor& object, manifest& target) {
     target.priority = object.at("value").integer(-priority_max, priority_max, 0);
+    target.never_preempts = object.at("preemptionPolicy").scalar() == "Never";
     keep({.is_default = object.at("globalDefault").truth(false)}, target);
 }
 

@@ -102,7 +102,7 @@ struct pod_row {
     std::vector<quota_amount> quotas{}; ///< of a namespace
 };
 
-/// A Job that a quota keeps from making pods, or an owner that a queue does.
+/// An owner that a quota or a queue keeps from making pods: all of them, or some of them.
 struct held_job {
     std::string name{}; ///< with its namespace
     std::string kind = "Job";
@@ -115,19 +115,30 @@ struct held_job {
     std::string hard{};
     std::string needed{};   ///< by one pod
     std::int64_t asked = 0; ///< milli-GPU; by one pod of a quota, by all pods of a queue
+    std::int64_t pods = 0;  ///< that it has and that have not ended
+    std::int64_t lacks = 0; ///< pods that are not made
 };
 
 /// "quota" or "queue".
 [[nodiscard]] constexpr std::string_view word_of(const held_job& job) noexcept {
     return job.by_queue ? "queue" : "quota";
 }
-/// "1 Job makes no pods"; owners of several kinds are "owners".
+/// "1 Job makes no pods, 2 Jobs lack 4 pods"; owners of several kinds are "owners".
 [[nodiscard]] std::string held_words(const std::vector<held_job>& jobs);
+/// held_job::because; of an owner that has pods with how many are not made before it.
+[[nodiscard]] std::string because_words(const held_job& job);
+/// "1 pod waits, and fits now", "6 pods wait, all fit now, each alone": that they fit is looked at pod by pod, so that
+/// several may want the same place. `fit` pods of `pods`, of which there are some.
+[[nodiscard]] std::string waiting_words(std::int64_t pods, std::int64_t fit);
+/// " 2 pods wait for resources that are not read."; empty for none.
+[[nodiscard]] std::string unread_words(std::int64_t pods);
 
 /// Of a gang that cannot start now.
 struct gang_shortage {
     std::int64_t fitting = 0; ///< its pods that would find a place now
     std::int64_t minimum = 0; ///< that have to start together, beside those that run
+    std::string group{};      ///< its name, with its namespace
+    bool is_said = true;      ///< whether an object says the minimum; else all its pods are taken
 
     auto operator<=>(const gang_shortage&) const = default;
 };
@@ -151,6 +162,7 @@ struct overview {
     std::int64_t pods_all = 0;        ///< of the files: also those without devices, and those that wait
     std::int64_t pods_run = 0;        ///< listed, with devices
     std::int64_t pods_wait = 0;
+    std::int64_t pods_unread = 0;    ///< that wait and ask only for resources which nothing here reads
     std::vector<device_row> rows{};  ///< by their first node; empty where the first table has pods
     std::vector<pod_row> pod_rows{}; ///< those of the first table where it has pods; who uses most first
     std::vector<shape_row> shapes{}; ///< those that wait first, by verdict; then by how many run

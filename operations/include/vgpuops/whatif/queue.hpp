@@ -45,6 +45,7 @@ struct queued_pods {
 struct placing_unit {
     std::vector<std::size_t> entries{}; ///< positions in pod_queue::pods
     std::int64_t minimum = 0;           ///< of the gang's pods that do not run yet; 0: each by itself
+    bool is_minimum_said = true;        ///< by an object; else it is all of them
 };
 
 struct pod_queue {

@@ -9,6 +9,7 @@
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
 #include "vgpuops/core_names.hpp"
+#include "vgpuops/why/pod.hpp"
 #include "vgpuops/why/waiting.hpp"
 
 namespace vgpuops::why {
@@ -24,7 +25,10 @@ struct owner_answer {
     std::string name{}; ///< with its namespace
     std::string kind{};
     running_pods running{};
-    waiting_answer waiting{}; ///< of its pods alone
+    waiting_answer waiting{};                 ///< of its pods alone
+    std::optional<show::held_job> not_made{}; ///< what keeps it from making more
+    std::vector<counted_pod> counted{};       ///< for the quota of `not_made`
+    std::vector<tried_change> changes{};      ///< after which one more is made; each alone is enough
 };
 
 /// An owner of pods with devices, by "namespace/name" or by its name if no owner of another namespace has it: any

@@ -31,6 +31,12 @@ struct counted_pod {
     std::string state{};  ///< "runs", "waits: never"
 };
 
+/// Pods of lower priority that kube-scheduler would stop, on one node.
+struct preemption {
+    std::string node{};
+    std::vector<std::string> pods{}; ///< with their namespaces, ascending
+};
+
 struct pod_answer {
     std::string name{};       ///< with its namespace
     std::string kind = "Pod"; ///< of the object that was asked about
@@ -38,6 +44,9 @@ struct pod_answer {
     std::int64_t pods = 1;    ///< alike, of an object of a file
     std::int64_t fitting = 0; ///< of these, those that fit as things are; the answer is about the next one
     std::string runs_on{};    ///< the node of a pod that runs; what follows is then empty
+    /// What there is to say instead of a verdict, of a pod that has ended or is on a node that is not there, and of an
+    /// owner that has no pods and is not held back: "is suspended: …". What follows is then empty.
+    std::string without_verdict{};
     /// It is no pod, but an owner that is held back. What follows is then empty, but for the changes and who counts.
     std::optional<show::held_job> makes_no_pods{};
     std::vector<counted_pod> counted{}; ///< for the quota of `makes_no_pods`, or for that which refuses the pod
@@ -49,16 +58,16 @@ struct pod_answer {
     std::int64_t memory_mib = 0;
     std::vector<std::string> rules{}; ///< show::shape_rules()
     std::int64_t priority = 0;
-    std::vector<node_reasons> nodes{};   ///< in the cluster's order; empty where the request cannot be read
-    std::vector<tried_change> changes{}; ///< each alone is enough
-    std::string scheduler_words{};       ///< scheduler_words() of why/scheduler_words.hpp
+    std::vector<node_reasons> nodes{};    ///< in the cluster's order; empty where the request cannot be read
+    std::vector<tried_change> changes{};  ///< each alone is enough
+    std::optional<preemption> preempts{}; ///< for the pod, where kube-scheduler decides; none: nobody
+    std::string scheduler_words{};        ///< scheduler_words() of why/scheduler_words.hpp
     std::vector<std::string> not_looked_at{};
     std::vector<error> warnings{};
 };
 
-/// A pod of the cluster, by "namespace/name" or by its name if no other pod has it, or an owner that is kept from
-/// making pods. Errors: unknown_name, which names pods that are spelled alike, at "--pod"; those of make_snapshot();
-/// stopped.
+/// A pod of the cluster, by "namespace/name" or by its name if no other pod has it, or an owner that has no pods.
+/// Errors: unknown_name, which names pods that are spelled alike, at "--pod"; those of make_snapshot(); stopped.
 [[nodiscard]] expected<pod_answer> pod_of(const std::vector<kube::manifest>& objects,
                                           const vgpualloc::dialect_set& dialects, const std::string& name,
                                           const stop_signal& stop = {});

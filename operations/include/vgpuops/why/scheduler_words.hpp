@@ -10,6 +10,9 @@
 
 namespace vgpuops::why {
 
+/// Whether kube-scheduler alone decides about the pod.
+[[nodiscard]] bool is_for_kube_scheduler(const kube::snapshot& state, const kube::snapshot_pod& pod);
+
 /// The message of kube-scheduler's event FailedScheduling about the nodes, word for word as version 1.34 has it: "0/6
 /// nodes are available: 1 node(s) were unschedulable, 4 Insufficient nvidia.com/gpu." A node counts under the first
 /// plugin that refuses it, with all that NodeResourcesFit lacks. What comes behind the sentence, about preemption, is

@@ -27,6 +27,7 @@ struct waiting_group {
 struct waiting_answer {
     std::int64_t pods = 0;
     std::int64_t fitting = 0;                    ///< of them, those that fit now
+    std::int64_t unread = 0;                     ///< others, which ask only for resources that nothing here reads
     std::vector<waiting_group> groups{};         ///< who waits longest first
     std::vector<show::held_job> makes_no_pods{}; ///< by name
     std::vector<std::string> not_looked_at{};    ///< of what is there (explain/not_considered.hpp)

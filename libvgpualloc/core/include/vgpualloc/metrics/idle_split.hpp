@@ -23,7 +23,7 @@ enum class idle_cause : std::uint8_t {
     of_use,         ///< what they would take, placed by best fit
     host_full,      ///< what they would take besides if CPU, memory and the limit of pods were endless
     scattered,      ///< of the right kind, but not enough in one place
-    wrong_kind,     ///< rules, families, models, modes or layouts exclude it
+    wrong_kind,     ///< rules, families, models, uuids, modes or layouts exclude it
     out_of_service, ///< nobody can have it: the node is cordoned or not ready, or the device is not in service
 };
 inline constexpr std::size_t idle_cause_count = 5;
@@ -96,6 +96,8 @@ private:
     struct node_answer;
     class device_answers;
     [[nodiscard]] idle_parts of(const pod_request& request, device_answers& answers) const;
+    /// The same of a request that names devices by uuid, so that devices in one state differ.
+    [[nodiscard]] idle_parts of_named(const pod_request& request) const;
     /// What nodes add that admit the pods, beyond node_answer::parts.
     static void add_taken(const node_group& nodes, const pod_request& request, const node_answer& answer,
                           device_answers& answers, idle_parts& sum);

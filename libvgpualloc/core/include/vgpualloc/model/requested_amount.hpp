@@ -12,6 +12,11 @@
 
 namespace vgpualloc {
 
+/// Whether the container says by uuid which devices it takes, or does not.
+[[nodiscard]] bool names_uuids(const device_request& container);
+/// Whether it takes a device of that uuid.
+[[nodiscard]] bool accepts_uuid(const device_request& container, const std::string& uuid);
+
 /// One container's devices: `count` times `share`.
 struct requested_devices {
     std::int64_t count = 0;

@@ -60,7 +60,8 @@ struct options {
 /// The dialect with these options. What its functions do beside what dialect.hpp says of them:
 ///
 /// - read_node: the GPUs in the order of register_annotation, which is JSON or, of older plugins,
-///   text. GPUs of hami.io/device-cordon take no new pods. A GPU that cannot be read is left out and a problem, as is
+///   text. GPUs of hami.io/device-cordon take no new pods, nor do those of a node that HAMi's scheduler has marked
+///   "Deleted" in hami.io/node-handshake. A GPU that cannot be read is left out and a problem, as is
 ///   one of mode mig that neither says its profiles nor is allowed any.
 /// - requests: whether a container's limits name one of the resources, or requests the count; init containers count.
 /// - read_pod: a container that asks for 0 GPUs has no entry. Sidecars have an entry each; an init container that ends

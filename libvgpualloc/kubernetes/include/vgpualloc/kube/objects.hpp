@@ -28,11 +28,13 @@ struct queue_facts;
 struct manifest {
     std::string api_version;
     std::string kind;
-    std::string name;          ///< "<job>/<task>" for a task
-    std::string ns;            ///< namespace, as written
-    std::string place;         ///< "file:line"; "file: object <n>" (from 1) where it shares a line
-    std::int64_t replicas = 1; ///< pods like `pod`
-    bool one_per_node = false; ///< a DaemonSet's: as many as there are nodes that take one
+    std::string name;             ///< "<job>/<task>" for a task
+    std::string ns;               ///< namespace, as written
+    std::string place;            ///< "file:line"; "file: object <n>" (from 1) where it shares a line
+    std::int64_t replicas = 1;    ///< pods like `pod`
+    std::int64_t completions = 0; ///< of a Job: spec.completions; 0: not said
+    std::int64_t succeeded = 0;   ///< of a Job: status.succeeded
+    bool one_per_node = false;    ///< a DaemonSet's: as many as there are nodes that take one
     /// Of all pods of a job, or of a PodGroup's, without which none starts; 0: not said.
     std::int64_t min_available = 0;
     std::optional<kubernetes::pod> pod; ///< of the object, or its template
@@ -59,6 +61,7 @@ struct manifest {
     std::int64_t priority = 0; ///< of a pod as spec.priority has it, or else of its class; of a PriorityClass its value
     /// Of what makes pods: the LocalQueue of Kueue that its label names; of a Job of Volcano spec.queue.
     std::string queue{};
+    bool never_preempts = false; ///< of a pod or a PriorityClass: preemptionPolicy is Never
     std::string priority_class;  ///< of a pod: spec.priorityClassName
     std::string created;         ///< of a pod: metadata.creationTimestamp, as written; these sort by time
     std::string started;         ///< of a pod: status.startTime, as written
