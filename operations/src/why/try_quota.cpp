@@ -164,7 +164,7 @@ std::vector<tried_change> try_quota(kube::snapshot& state, const std::vector<kub
 quota_findings look_at_quota(kube::snapshot& state, const std::vector<kube::manifest>& objects,
                              const kube::manifest& maker, const show::held_job& held, const stop_signal& stop) {
     const std::string ns = kube::namespace_of(maker);
-    std::erase_if(state.pending, [&](const kube::snapshot_pod& pod) { return pod.ns != ns; });
+    std::erase_if(state.pending.own_items(), [&](const kube::snapshot_pod& pod) { return pod.ns != ns; });
     const waiting_rooms waiting = rooms_for_waiting(state, objects, stop);
     std::map<std::string, show::verdict> verdicts;
     for (const kube::snapshot_pod& pod : state.pending) verdicts.emplace(pod.full_name(), show::verdict::fits_now);
