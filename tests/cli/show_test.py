@@ -24,7 +24,7 @@ class Show(CliTest):
         for name, text in TEXTS.items():
             with self.subTest(cluster=name):
                 self.assertEqual(self.shown(CLUSTERS / f"{name}.json"), text)
-                self.assertLessEqual(max(map(len, text.splitlines())), 110)
+                self.assertLessEqual(max(map(len, text.splitlines())), 100)
 
     def test_the_sums_of_the_document_hold_in_milli_gpu(self):
         for name, gpus in (("atlas", 36), ("harbor", 14)):

@@ -130,6 +130,12 @@ std::string sharing_name(const vgpualloc::node& node, const kube::snapshot_devic
     return name + instances;
 }
 
+namespace {
+
+constexpr std::string_view tolerates = "tolerates ";
+
+} // namespace
+
 std::vector<std::string> shape_rules(const vgpualloc::pod_request& request) {
     const vgpualloc::host_rules& rules = request.rules;
     std::vector<std::string> words;
@@ -138,9 +144,10 @@ std::vector<std::string> shape_rules(const vgpualloc::pod_request& request) {
     for (const vgpualloc::toleration& tolerated : rules.tolerations) {
         if (tolerated.key.starts_with("node.kubernetes.io/")) continue; // Kubernetes adds these
         if (tolerated.key.empty()) {
-            words.emplace_back("tolerates any taint");
+            words.push_back(std::string{tolerates} + "any taint");
         } else {
-            words.push_back("tolerates " + tolerated.key + (tolerated.any_value ? "" : "=" + tolerated.value));
+            words.push_back(std::string{tolerates} + tolerated.key +
+                            (tolerated.any_value ? "" : "=" + tolerated.value));
         }
     }
     if (request.peers.empty()) return words;
@@ -170,7 +177,10 @@ std::string devices_name(const vgpualloc::pod_request& request) {
 std::string shape_name(const kube::snapshot_pod& pod) {
     std::vector<std::string> words = words_of_devices(pod.request);
     if (pod.request.cpu > vgpualloc::milli_cpu{0}) words.push_back(thousandths(pod.request.cpu.count()) + " cpu");
-    for (std::string& rule : shape_rules(pod.request)) words.push_back(std::move(rule));
+    for (std::string& rule : shape_rules(pod.request)) {
+        if (rule.starts_with(tolerates)) rule.erase(0, tolerates.size()); // a name is a column of tables
+        words.push_back(std::move(rule));
+    }
     std::string name;
     for (const std::string& word : words) name += (name.empty() ? "" : ", ") + word;
     return name;

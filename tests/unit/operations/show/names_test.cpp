@@ -37,7 +37,7 @@ TEST(show_names, a_shape_is_what_a_pod_asks_for_and_its_rules) {
                                         "{key: node.kubernetes.io/not-ready, operator: Exists}],"}));
     ASSERT_EQ(state.pending.size(), 2U);
     EXPECT_EQ(show::shape_name(state.pending[0]), "5000 MiB");
-    EXPECT_EQ(show::shape_name(state.pending[1]), "5000 MiB, pool=dev, tolerates team=x");
+    EXPECT_EQ(show::shape_name(state.pending[1]), "5000 MiB, pool=dev, team=x");
     EXPECT_EQ(show::sharing_name(state.nodes().nodes[0], state.devices[0][0]), "hami-core");
     EXPECT_EQ(show::pool_of(state.nodes().nodes[0]), "");
     EXPECT_EQ(show::host_memory_words(vgpualloc::bytes{std::int64_t{3} << 30U}), "3 GiB");
