@@ -132,7 +132,7 @@ std::string sharing_name(const vgpualloc::node& node, const kube::snapshot_devic
 
 namespace {
 
-constexpr std::string_view tolerates = "tolerates ";
+constexpr std::string_view tolerates_word = "tolerates ";
 
 } // namespace
 
@@ -144,9 +144,9 @@ std::vector<std::string> shape_rules(const vgpualloc::pod_request& request) {
     for (const vgpualloc::toleration& tolerated : rules.tolerations) {
         if (tolerated.key.starts_with("node.kubernetes.io/")) continue; // Kubernetes adds these
         if (tolerated.key.empty()) {
-            words.push_back(std::string{tolerates} + "any taint");
+            words.push_back(std::string{tolerates_word} + "any taint");
         } else {
-            words.push_back(std::string{tolerates} + tolerated.key +
+            words.push_back(std::string{tolerates_word} + tolerated.key +
                             (tolerated.any_value ? "" : "=" + tolerated.value));
         }
     }
@@ -178,7 +178,7 @@ std::string shape_name(const kube::snapshot_pod& pod) {
     std::vector<std::string> words = words_of_devices(pod.request);
     if (pod.request.cpu > vgpualloc::milli_cpu{0}) words.push_back(thousandths(pod.request.cpu.count()) + " cpu");
     for (std::string& rule : shape_rules(pod.request)) {
-        if (rule.starts_with(tolerates)) rule.erase(0, tolerates.size()); // a name is a column of tables
+        if (rule.starts_with(tolerates_word)) rule.erase(0, tolerates_word.size()); // a name is a column of tables
         words.push_back(std::move(rule));
     }
     std::string name;
