@@ -68,6 +68,19 @@ class CloudNodesTest(CliTest):
         self.assertIn("A10G time-slicing x10", said)
         self.assertNotIn("instance-gpu-count", said)
 
+    def test_gpus_of_a_plugin_that_is_down_are_out_of_service_and_used(self):
+        ok = node("ok", cpu="96", labels=L40S, nvidia_com__gpu="4")
+        pods = [pod("r", asking(4), on="down"), pod("d", asking(4), on="ok"), pod("w", asking(4))]
+        for allocatable, capacity in (("0", "0"), ("0", "4"), (None, None)):
+            with self.subTest(allocatable=allocatable, capacity=capacity):
+                down = unregistered("down", allocatable, capacity)
+                text = self.answer("show", ok, down, *pods)
+                self.assertIn("8 GPUs on 2 nodes", text)
+                why = self.answer("why", ok, down, *pods, more=("--pod", "team/w"))
+                self.assertIn("the device plugin registers 0 of 4 GPUs", why)
+                self.assertIn("out of service", why)
+                self.assertNotIn("wrong kind", why)
+
     def test_a_plugin_that_is_not_to_run_leaves_no_gpus(self):
         passed_through = unregistered("vm", None, labels={**L40S, "nvidia.com/gpu.deploy.device-plugin": "false"})
         self.assertIn("4 GPUs on 1 node", self.answer("show", node("ok", cpu="96", labels=L40S, nvidia_com__gpu="4"), passed_through))
@@ -83,6 +96,19 @@ class CloudNodesTest(CliTest):
         self.assertIn("16 GPUs on 4 nodes", text)
         for kind in ("A100-40GB whole", "A100-40GB mig", "L4 time-slicing x4", "x900 whole"):
             self.assertIn(kind, text)
+
+    def test_a_container_that_asks_for_several_replicas_of_mps_is_told_so(self):
+        labels = {"nvidia.com/gpu.product": "NVIDIA-L4", "nvidia.com/gpu.memory": "23034", "nvidia.com/gpu.count": "2",
+                  "nvidia.com/gpu.replicas": "10", "nvidia.com/gpu.sharing-strategy": "mps"}
+        shared = node("mps", cpu="96", labels=labels, nvidia_com__gpu="20")
+        other = node("whole", cpu="96", labels=L40S, nvidia_com__gpu="4")
+        selector = {"nvidia.com/gpu.sharing-strategy": "mps"}
+        for nodes in ((shared, other), (other, shared)):
+            why = self.answer("why", *nodes, pod("w", asking(2), nodeSelector=selector), more=("--pod", "team/w"))
+            self.assertIn("its device plugin gives a container one replica, not 2", why)
+            self.assertNotIn("request not valid", why)
+            listed = self.answer("why", *nodes, pod("w", asking(2), nodeSelector=selector))
+            self.assertIn("gives a container one replica", listed)
 
 
 if __name__ == "__main__":

@@ -140,6 +140,12 @@ std::string never_words(kube::snapshot& state, const kube::snapshot_pod& pod, co
         if (is_nearer) nearest = &node;
     }
     if (nearest == nullptr || nearest->checks.empty()) return "no node";
+    // A node that has the labels which are wanted, and whose plugin gives no container what is asked for, is nearer
+    // than one with other labels.
+    for (const node_reasons& node : nodes) {
+        if (node.checks.size() != 1 || nearest->word != node_reason::not_allowed) continue;
+        if (node.checks.front().refused.code == rejection_code::request_not_valid) nearest = &node;
+    }
     // A taint on a node that has the labels which are wanted is nearer than labels that differ.
     for (const node_reasons& node : nodes) {
         if (node.word != node_reason::not_allowed || nearest->word != node_reason::not_allowed) continue;

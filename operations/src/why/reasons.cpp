@@ -122,6 +122,33 @@ std::string amount_text(const vgpualloc::pod_request& request, const explaining:
     return fmt::format("{}/{} {}", refused.available, refused.wanted, refused.unit);
 }
 
+/// Devices of the node that the pod asks for, of which the node offers none because none is healthy: their plugin has
+/// registered none with the kubelet, or only such. 0: that is not so.
+std::int64_t devices_unregistered(const kube::snapshot& state, const vgpualloc::pod_request& request,
+                                  node_index where) {
+    const std::string* const missing = vgpualloc::missing_resource(request.rules, state.nodes().nodes[where.at()].host);
+    const auto reads_it = [&](const auto& spoken) { return spoken->reads_resource(*missing); };
+    if (missing == nullptr || !std::ranges::any_of(state.dialects, reads_it)) return 0;
+    std::int64_t count = 0;
+    for (const kube::snapshot_device& device : state.devices[where.at()]) {
+        const auto is_asked = [&](const vgpualloc::device_request& container) {
+            return container.family == device.registered.family;
+        };
+        if (std::ranges::none_of(request.containers, is_asked)) continue;
+        if (device.registered.healthy) return 0;
+        ++count;
+    }
+    return count;
+}
+
+/// Whether the node's device plugin turns the container away because it asks for several replicas.
+bool gives_one_replica(const kube::snapshot& state, node_index where, const explaining::refusal& refused) {
+    return refused.code == rejection_code::request_not_valid &&
+           std::ranges::any_of(state.devices[where.at()], [](const kube::snapshot_device& device) {
+               return device.registered.units.one_per_container;
+           });
+}
+
 std::string text_of(const vgpualloc::pod_request& request, const vgpualloc::node& node, node_reason word,
                     const explaining::refusal& refused) {
     if (word == node_reason::host_full || word == node_reason::too_few_free) return amount_text(request, refused);
@@ -145,13 +172,22 @@ std::vector<node_reasons> reasons_of(const kube::snapshot& state, const explaini
         const explaining::explained_node& answer = explained.nodes[n];
         const vgpualloc::node& node = state.nodes().nodes[n];
         node_reasons entry{.node = answer.name};
+        const std::int64_t unregistered = devices_unregistered(state, explained.pod.request, node_index{n});
         const auto add = [&](const explaining::refusal& of_container) {
             if (of_container.fits()) return;
             const explaining::refusal refused = of_the_pod(state, explained.pod.request, node_index{n}, of_container);
-            const bool is_of_state = state_taint(explained.pod.request, node, refused) != nullptr;
+            if (unregistered > 0 && refused.code == rejection_code::device_unhealthy) return;
+            const bool is_unregistered = unregistered > 0 && refused.code == rejection_code::resource_not_offered;
+            const bool is_of_state = is_unregistered || state_taint(explained.pod.request, node, refused) != nullptr;
             const node_reason word =
                 is_of_state ? node_reason::out_of_service : word_of(refused.code, !node.devices.empty());
             std::string text = text_of(explained.pod.request, node, word, refused);
+            if (is_unregistered) {
+                text = fmt::format("the device plugin registers 0 of {} GPU{}", unregistered,
+                                   unregistered == 1 ? "" : "s");
+            } else if (gives_one_replica(state, node_index{n}, refused)) {
+                text = fmt::format("its device plugin gives a container one replica, not {}", refused.wanted);
+            }
             const auto is_same = [&](const failed_check& known) { return known.text == text; };
             if (std::ranges::any_of(entry.checks, is_same)) return;
             entry.checks.push_back({.word = word, .refused = refused, .text = std::move(text)});
