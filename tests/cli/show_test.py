@@ -3,6 +3,7 @@
 import json
 import unittest
 
+from clusters import cluster, node, pod
 from support import SOURCE, CliTest
 
 CLUSTERS = SOURCE / "scenarios" / "clusters"
@@ -222,6 +223,18 @@ class Show(CliTest):
         for wrong in (["-o", "xml"], []):
             done = self.vgpusim("show", *wrong)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
+
+    def test_what_is_free_of_a_card_of_cce_is_what_a_pod_can_ask_for(self):
+        """Pods of CCE ask in units of 128 MiB, and of 16,160 MiB some of a unit is left whoever runs."""
+        card = json.dumps([{"id": "c-0", "model": "Tesla V100", "memory": 16160, "health": True}])
+        limits = {"volcano.sh/gpu-mem.128Mi": "20", "volcano.sh/gpu-core.percentage": "25"}
+        offered = node("c", {"vgpualloc.io/cce-node-register": card})
+        for amounts in (offered["status"]["allocatable"], offered["status"]["capacity"]):
+            amounts.update({"volcano.sh/gpu-mem.128Mi": "126", "volcano.sh/gpu-core.percentage": "100"})
+        runs = pod("r", limits, on="c", annotations={"vgpualloc.io/cce-devices-allocated": "c-0,2560,25:;"})
+        done = self.vgpusim("show", self.write("cce.json", json.dumps(cluster(offered, runs))))
+        self.assert_done(done)
+        self.assertIn("13568 MiB, 75 cores (c)", done.stdout)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "vgpualloc/catalog/mig.hpp"
+#include "vgpualloc/mode/cce.hpp"
 #include "vgpualloc/model/device.hpp"
 
 namespace vgpuops::show {
@@ -96,7 +97,9 @@ std::vector<largest_part> instances(const kube::snapshot& state, std::span<const
 largest_part free_slice(const device_now& device) {
     const vgpualloc::use_vector used = device.spec->mode->use(*device.spec, device.state);
     const vgpualloc::core_percent cores = device.spec->cores - used.compute;
-    std::vector<vgpualloc::mib> amounts{device.spec->memory - used.memory};
+    const vgpualloc::mib free = device.spec->memory - used.memory;
+    constexpr std::int64_t unit_mib = vgpualloc::modes::cce::unit.count(); // pods of CCE can ask for no other amounts
+    std::vector<vgpualloc::mib> amounts{free, vgpualloc::mib{free.count() / unit_mib * unit_mib}};
     for (const vgpualloc::npu_template& cut : device.read->registered.npu.templates) amounts.push_back(cut.memory);
     std::ranges::sort(amounts, std::ranges::greater{});
     for (const vgpualloc::mib memory : amounts) {
