@@ -381,7 +381,7 @@ class NodesTest(CliTest):
         asks = {"volcano.sh/gpu-mem.128Mi": "8"}
         spec = {"schedulerName": "volcano"}
         text = self.text(cce, pod("b", asks, where="n", spec=spec), pod("w", asks, spec=spec))
-        self.assertIn("pod d/b: annotations: its devices of node n in dialect cce; what it uses of them is not counted",
+        self.assertIn("pod d/b: annotations: missing; expected its devices of node n in dialect cce; what it uses of them is not counted",
                       text)
 
     def test_cce_is_served_by_volcano_alone(self):  # R114

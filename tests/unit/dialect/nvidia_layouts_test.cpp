@@ -125,6 +125,9 @@ TEST(nvidia_layouts, what_cannot_be_cut_is_refused_with_what_can) {
     kubernetes::node t4 = node_with("Tesla-T4", 4);
     EXPECT_THAT(cut(t4, "all-1g.10gb"),
                 HasSubstr("got 'Tesla-T4', expected a GPU that the catalog has MIG profiles of"));
+    kubernetes::node nameless = node_with("", 4);
+    EXPECT_THAT(cut(nameless, "all-1g.10gb"),
+                HasSubstr("node n: no label says which GPUs it has; expected a GPU that"));
     kubernetes::node shared = node_with("NVIDIA-A100-SXM4-80GB-SHARED", 8);
     shared.labels["nvidia.com/gpu.replicas"] = "2";
     EXPECT_THAT(cut(shared, "all-1g.10gb"), HasSubstr("got 'time_slicing'"));

@@ -124,8 +124,9 @@ node_reading ascend_dialect::read_node(const node_source& source) const {
         if (offered == node.allocatable.end()) continue;
         const auto amount = text::quantity(offered->second);
         if (!amount) {
-            result.problems.push_back(bad_value(error_code::malformed, "", offered->second, "a quantity")
-                                          .at(hami_text::place(node, "allocatable", offered->first)));
+            result.problems.push_back(
+                bad_value(error_code::malformed, "", offered->second.empty() ? "\"\"" : offered->second, "a quantity")
+                    .at(hami_text::place(node, "allocatable", offered->first)));
         } else if (*amount > 0) {
             read_kind(node, npus, soft, soft && options_.slices_by_node, result);
         }

@@ -101,8 +101,8 @@ std::optional<std::int64_t> named(const kubernetes::container& container, const 
 expected<device_request> read_container(const kubernetes::pod& pod, const kubernetes::container& container,
                                         const options& configured) {
     const auto bad = [&](error_code code, const std::string& field, std::string value, std::string expected_text) {
-        return unexpected(
-            bad_value(code, field, value, std::move(expected_text)).at(place(pod, "container", container.name)));
+        return unexpected(text::bad_or_missing(code, field, value, std::move(expected_text))
+                              .at(place(pod, "container", container.name)));
     };
     const auto units = named(container, configured.memory_name);
     const auto cores = named(container, configured.cores_name);

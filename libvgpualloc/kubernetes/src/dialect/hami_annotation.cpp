@@ -125,7 +125,7 @@ std::optional<vgpuformats::document> read_list(const std::string& annotation, co
                                                const char* expected_text, std::vector<error>& problems) {
     auto list = vgpuformats::parse_json(annotation, where);
     if (list && list->is_list()) return *std::move(list);
-    problems.push_back(list ? bad_value(error_code::malformed, "", "", expected_text).at(where) : list.error());
+    problems.push_back(list ? bad_input(error_code::malformed, "", "no list", expected_text).at(where) : list.error());
     return std::nullopt;
 }
 

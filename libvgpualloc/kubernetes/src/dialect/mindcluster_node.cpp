@@ -36,9 +36,8 @@ struct chip_facts {
 expected<chip_facts> read_facts(const kubernetes::node& node) {
     const auto bad = [&node](std::string_view kind, std::string_view name, const std::string& value,
                              std::string expected_text) {
-        return unexpected(
-            bad_value(value.empty() ? error_code::missing : error_code::malformed, "", value, std::move(expected_text))
-                .at(place(node, kind, name)));
+        const error_code code = value.empty() ? error_code::missing : error_code::malformed;
+        return unexpected(text::bad_or_missing(code, "", value, std::move(expected_text)).at(place(node, kind, name)));
     };
     const std::string& written = value_of(node.capacity, core_resource);
     const auto capacity = text::whole_number(written, cores_max);
@@ -90,12 +89,12 @@ bool read_infos(const kubernetes::node& node, chip_health& chips, std::vector<er
     const std::string where = place(node, "annotation", infos_annotation);
     const auto annotation = node.annotations.find(infos_annotation);
     if (annotation == node.annotations.end()) {
-        problems.push_back(bad_value(error_code::missing, "", "", "a JSON object by chip").at(where));
+        problems.push_back(bad_input(error_code::missing, "", "missing", "a JSON object by chip").at(where));
         return false;
     }
     const auto infos = vgpuformats::parse_json(annotation->second, where);
     if (!infos || !infos->is_map()) {
-        problems.push_back(infos ? bad_value(error_code::malformed, "", "", "a JSON object by chip").at(where)
+        problems.push_back(infos ? bad_input(error_code::malformed, "", "no object", "a JSON object by chip").at(where)
                                  : infos.error());
         return false;
     }
@@ -125,7 +124,7 @@ void add_used(std::span<const kubernetes::pod* const> pods, chip_health& chips, 
                 if (!number) continue;
                 const auto [at, added] = chips.try_emplace(*number, false);
                 if (!added && at->second && !settled) {
-                    warnings.push_back(bad_value(error_code::missing, "", "",
+                    warnings.push_back(bad_input(error_code::missing, "", "missing",
                                                  "the virtual NPU that it got: until the device plugin writes it, "
                                                  "chip " +
                                                      std::string{uuid_prefix} + std::to_string(*number) +
@@ -194,7 +193,7 @@ node_reading read_node(const kubernetes::node& node, const device_info& info,
         return result;
     }
     if (!info.device_list.contains(list_key)) {
-        result.problems.push_back(bad_value(error_code::missing, "", "",
+        result.problems.push_back(bad_input(error_code::missing, "", "missing",
                                             "the list of chips (ConfigMap mindx-dl-deviceinfo-" + node.name + ")")
                                       .at(place(node, "device list", list_key)));
         return result;

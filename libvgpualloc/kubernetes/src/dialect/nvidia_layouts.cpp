@@ -84,8 +84,11 @@ expected<read_gpus> read_gpus_of(const kubernetes::node& node, const options& co
     const std::string& name = devices.front().model;
     const auto model = find_model(*configured.catalog, name);
     if (!model) {
-        return unexpected(
-            at_node(bad_value(error_code::unknown_name, "", name, "a GPU that the catalog has MIG profiles of"), node));
+        const std::string expected_text = "a GPU that the catalog has MIG profiles of";
+        error unknown_gpu =
+            name.empty() ? bad_input(error_code::unknown_name, "", "no label says which GPUs it has", expected_text)
+                         : bad_value(error_code::unknown_name, "", name, expected_text);
+        return unexpected(at_node(std::move(unknown_gpu), node));
     }
     for (const device_registration& device : devices) {
         const bool is_shared =

@@ -62,6 +62,12 @@ bool is_printable(std::string_view whole) noexcept {
     return std::ranges::none_of(whole, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
+error bad_or_missing(error_code code, std::string_view field, std::string_view value, std::string expected_text) {
+    if (value.empty() && code == error_code::missing)
+        return bad_input(code, field, "missing", std::move(expected_text));
+    return bad_value(code, field, value, std::move(expected_text));
+}
+
 std::string_view trimmed(std::string_view whole) {
     constexpr std::string_view blanks = " \t\r\n";
     const auto first = whole.find_first_not_of(blanks);

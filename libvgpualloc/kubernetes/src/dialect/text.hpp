@@ -19,6 +19,10 @@ namespace vgpualloc::dialects::text {
 /// Like split(), but a last part that is empty, as after a closing separator, is left out.
 [[nodiscard]] std::vector<std::string_view> split_closed(std::string_view whole, char separator);
 
+/// bad_value(), or where the value is missing "<field>: missing; expected <expected>", as there is none to quote.
+[[nodiscard]] error bad_or_missing(error_code code, std::string_view field, std::string_view value,
+                                   std::string expected_text);
+
 /// Without spaces, tabs and line ends around it.
 [[nodiscard]] std::string_view trimmed(std::string_view whole);
 

@@ -28,7 +28,7 @@ public:
     [[nodiscard]] node_reading take() { return std::move(reading_); }
 
     void problem(error_code code, std::string field, std::string_view value, std::string expected) {
-        reading_.problems.push_back(bad_value(code, field, value, std::move(expected)).at(where_));
+        reading_.problems.push_back(text::bad_or_missing(code, field, value, std::move(expected)).at(where_));
     }
 
     void add_card(const std::vector<std::string_view>& fields) {

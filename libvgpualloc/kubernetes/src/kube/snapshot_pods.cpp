@@ -315,7 +315,7 @@ booking read_booking(const manifest& object, const snapshot_pod& pod, const boun
     const bool asks = std::ranges::any_of(pod.request.containers, [](const auto& entry) { return entry.count > 0; });
     const bool told = !asks || !shares.empty() || warnings.size() != warnings_before;
     if (!told && !count_by_amount(object, pod, at, dialects, shares, warnings)) {
-        warnings.push_back(bad_value(error_code::missing, "annotations", "",
+        warnings.push_back(bad_input(error_code::missing, "annotations", "missing",
                                      "its devices of node " + at.node.described.name + " in dialect " + pod.dialect +
                                          "; what it uses of them is not counted")
                                .at(label_of(object)));
@@ -339,7 +339,7 @@ bool adopt_booking(ledger& book, booking held, const manifest& object, std::vect
         held.where.shares.clear();
         adopted = book.adopt(std::move(held));
     }
-    warnings.push_back(bad_value(error_code::mismatch, adopted ? "devices" : "spec", "",
+    warnings.push_back(bad_input(error_code::mismatch, adopted ? "devices" : "spec", "not as its node is",
                                  adopted ? "parts that the devices of its node can have now; counted without"
                                          : "a pod that can be counted on its node (" +
                                                std::string{to_string(adopted.error().code)} + "); not counted")
