@@ -97,6 +97,17 @@ class CloudNodesTest(CliTest):
         for kind in ("A100-40GB whole", "A100-40GB mig", "L4 time-slicing x4", "x900 whole"):
             self.assertIn(kind, text)
 
+    def test_a_model_that_nothing_says_is_unknown_everywhere(self):
+        bare = node("bare", cpu="96", nvidia_com__gpu="8")
+        wide = self.answer("show", bare, more=("-o", "wide"))
+        self.assertIn("unknown whole", wide)
+        self.assertNotIn("0 of 0 GiB", wide)
+        self.assertIn("8 x unknown (exclusive)", self.answer("explain", bare, pod("w", asking(9)), more=("--pod", "team/w")))
+        added = self.answer("whatif", bare, pod("w", asking(9)), more=("--add-nodes", "bare=1"))
+        self.assertIn("unknown whole free", added)
+        self.assertEqual(added.count("without the energy of"), 1)
+        self.assertIn("without the energy of 8 unknown before and 16 unknown after", added)
+
     def test_a_container_that_asks_for_several_replicas_of_mps_is_told_so(self):
         labels = {"nvidia.com/gpu.product": "NVIDIA-L4", "nvidia.com/gpu.memory": "23034", "nvidia.com/gpu.count": "2",
                   "nvidia.com/gpu.replicas": "10", "nvidia.com/gpu.sharing-strategy": "mps"}

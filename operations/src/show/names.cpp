@@ -79,15 +79,17 @@ std::string thousandths(std::int64_t amount) {
     return digits;
 }
 
-std::string short_model(std::string_view model) {
+std::string short_model(std::string_view whole_name) {
     std::string result;
+    std::string_view model = whole_name;
     while (!model.empty()) {
         const std::size_t end = std::min(model.find_first_of(" -_"), model.size());
         const std::string_view word = model.substr(0, end);
         if (!word.empty() && !is_noise(word)) result += (result.empty() ? "" : "-") + std::string{word};
         model.remove_prefix(std::min(end + 1, model.size()));
     }
-    return result;
+    if (!result.empty()) return result;
+    return std::string{whole_name.empty() ? unknown_word : whole_name};
 }
 
 void model_names::add(const std::string& model) {
@@ -100,8 +102,7 @@ std::string model_names::name_of(const std::string& model) const {
     const std::string name = short_model(model);
     const auto entry = models_.find(name);
     const bool is_alone = entry == models_.end() || entry->second.size() == 1;
-    if (name.empty()) return model.empty() ? "unknown" : model;
-    return is_alone ? name : model;
+    return is_alone || model.empty() ? name : model;
 }
 
 std::string pool_of(const vgpualloc::node& node) {

@@ -158,7 +158,10 @@ std::vector<std::string> wide_cells(const device_row& row) {
     const auto gib = [](std::int64_t used_mib, std::int64_t mib) {
         return fmt::format("{} of {} GiB", used_mib / mib_per_gib, mib / mib_per_gib);
     };
-    return {gib(row.memory_used_mib, row.memory_mib), fmt::format("{} of {}", row.cores_used, row.cores),
+    // A GPU whose memory nothing says has 1 MiB.
+    const std::string memory =
+        row.memory_mib > row.gpus ? gib(row.memory_used_mib, row.memory_mib) : std::string{unknown_word};
+    return {memory, fmt::format("{} of {}", row.cores_used, row.cores),
             fmt::format("{} of {}", row.cpu_used_milli / 1000, row.cpu_milli / 1000),
             gib(row.host_memory_used_mib, row.host_memory_mib)};
 }

@@ -113,13 +113,30 @@ daily_energy energy_of(std::span<const model_use> models, const vgpualloc::power
     return result;
 }
 
-std::string without_energy_line(const daily_energy& energy) {
+namespace {
+
+std::string without_watts(const daily_energy& energy) {
     std::string words;
     for (const auto& [model, gpu_count] : energy.no_watts) {
         words += fmt::format("{}{} {}", words.empty() ? "" : ", ", gpu_count, printable(model));
     }
-    return words.empty() ? words
-                         : fmt::format("without the energy of {}, whose watts the catalog does not have", words);
+    return words;
+}
+
+std::string without_line(const std::string& gpus) {
+    return gpus.empty() ? gpus : fmt::format("without the energy of {}, whose watts the catalog does not have", gpus);
+}
+
+} // namespace
+
+std::string without_energy_line(const daily_energy& energy) { return without_line(without_watts(energy)); }
+
+std::string without_energy_line(const daily_energy& before, const daily_energy& after) {
+    const std::string gpus_before = without_watts(before);
+    const std::string gpus_after = without_watts(after);
+    if (gpus_before == gpus_after) return without_line(gpus_before);
+    const auto words = [](const std::string& gpus) { return gpus.empty() ? std::string{"none"} : gpus; };
+    return without_line(fmt::format("{} before and {} after", words(gpus_before), words(gpus_after)));
 }
 
 expected<price_list> read_prices(std::string_view text, const std::string& name) {

@@ -211,12 +211,8 @@ void add_comparison(const answer& answered, bool lists_all, std::string& text) {
         const std::string before_gap = i < left.size() ? left[i] : std::string(left.front().size(), ' ');
         add_line(text, i < right.size() ? before_gap + "   " + right[i] : before_gap);
     }
-    std::vector<std::string> without;
-    for (const cluster_view* const view : {&answered.view_before, &answered.view_after}) {
-        const std::string line = show::without_energy_line(view->energy);
-        if (!line.empty() && std::ranges::find(without, line) == without.end()) without.push_back(line);
-    }
-    for (const std::string& line : without) add_line(text, line);
+    const std::string without = show::without_energy_line(answered.view_before.energy, answered.view_after.energy);
+    if (!without.empty()) add_line(text, without);
 }
 
 document comparison_json(const answer& answered) {

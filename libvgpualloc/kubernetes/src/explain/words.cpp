@@ -27,7 +27,7 @@ std::string nature_of(const explained_node& node) {
     for (const explained_device& device : node.devices) ++devices[{device.model, device.mode}];
     std::string words;
     for (const auto& [device, count] : devices) {
-        words += fmt::format("{} x {} ({}), ", count, device.first, device.second);
+        words += fmt::format("{} x {} ({}), ", count, device.first.empty() ? "unknown" : device.first, device.second);
     }
     return fmt::format("{}{} mCPU, {} MiB", words, node.cpu.count(), mib_down(node.memory));
 }

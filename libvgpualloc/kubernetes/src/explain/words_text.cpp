@@ -352,7 +352,8 @@ std::string device_table(const explanation& explained, const std::vector<std::si
             for (std::size_t c = 0; c < device.containers.size(); ++c) {
                 if (is_further_unit(explained, c)) continue;
                 const explained_answer& answer = device.containers[c];
-                std::vector<std::string> row{explained.nodes[n].name, device.uuid, device.model, device.mode,
+                const std::string model = device.model.empty() ? "unknown" : device.model;
+                std::vector<std::string> row{explained.nodes[n].name, device.uuid, model, device.mode,
                                              used_words(device)};
                 if (several) row.push_back(container_name(explained, c));
                 const bool fits = answer.refused.fits();

@@ -15,9 +15,12 @@
 
 namespace vgpuops::show {
 
+/// What is shown for a model or an amount that no object says.
+inline constexpr std::string_view unknown_word = "unknown";
+
 /// A model without the words of its vendor and of how the board is built: "NVIDIA-A100-SXM4-80GB" is "A100-80GB",
-/// "Tesla-T4-SHARED" is "T4".
-[[nodiscard]] std::string short_model(std::string_view model);
+/// "Tesla-T4-SHARED" is "T4". One without a name is unknown_word.
+[[nodiscard]] std::string short_model(std::string_view whole_name);
 
 /// Names of models in one cluster: short where no other model of the cluster is shortened to the same, else in full.
 class model_names {

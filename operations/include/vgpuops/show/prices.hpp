@@ -37,6 +37,8 @@ struct daily_energy {
 
 /// "without the energy of 4 X100, whose watts the catalog does not have"; empty where all watts are known.
 [[nodiscard]] std::string without_energy_line(const daily_energy& energy);
+/// The same of a change: "without the energy of 4 X100 before and 8 X100 after, whose watts …".
+[[nodiscard]] std::string without_energy_line(const daily_energy& before, const daily_energy& after);
 
 /// Prices have at most four decimals.
 inline constexpr std::int64_t price_units = 10'000;

@@ -15,6 +15,8 @@ TEST(show_names, models_lose_what_their_vendor_adds) {
     EXPECT_EQ(show::short_model("Tesla-T4-SHARED"), "T4");
     EXPECT_EQ(show::short_model("NVIDIA H100 80GB HBM3"), "H100-80GB");
     EXPECT_EQ(show::short_model("Ascend910B4"), "Ascend910B4");
+    EXPECT_EQ(show::short_model(""), "unknown");
+    EXPECT_EQ(show::short_model("NVIDIA"), "NVIDIA") << "nothing else is left";
 }
 
 TEST(show_names, models_that_would_be_called_the_same_keep_their_names) {
