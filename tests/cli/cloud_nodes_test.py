@@ -16,14 +16,14 @@ def asking(amount):
 
 
 def gke_node(name, units, model, gpus, **labels):
-    said = {GKE + "accelerator": model, GKE + "accelerator-count": str(gpus), GKE + "nodepool": name.split("-")[0]}
-    said.update({GKE + key.replace("_", "-"): str(value) for key, value in labels.items()})
-    return node(name, cpu="96", labels=said, nvidia_com__gpu=str(units))
+    gpu_labels = {GKE + "accelerator": model, GKE + "accelerator-count": str(gpus), GKE + "nodepool": name.split("-")[0]}
+    gpu_labels.update({GKE + key.replace("_", "-"): str(value) for key, value in labels.items()})
+    return node(name, cpu="96", labels=gpu_labels, nvidia_com__gpu=str(units))
 
 
 def aws_node(name, units, model, gpus, memory):
-    said = {"gpu-name": model, "gpu-count": str(gpus), "gpu-memory": str(memory), "gpu-manufacturer": "nvidia"}
-    labels = {"karpenter.k8s.aws/instance-" + key: value for key, value in said.items()}
+    gpu_labels = {"gpu-name": model, "gpu-count": str(gpus), "gpu-memory": str(memory), "gpu-manufacturer": "nvidia"}
+    labels = {"karpenter.k8s.aws/instance-" + key: value for key, value in gpu_labels.items()}
     return node(name, cpu="96", labels=labels, nvidia_com__gpu=str(units))
 
 
@@ -60,13 +60,13 @@ class CloudNodesTest(CliTest):
         nodes = [aws_node("g5", 40, "a10g", 4, 22888), aws_node("p4d", 8, "a100", 8, 40960)]
         config = self.write("plugin.yaml", "version: v1\nsharing:\n  timeSlicing:\n    resources:\n"
                                            "    - name: nvidia.com/gpu\n      replicas: 10\n")
-        unsaid = self.answer("show", *nodes)
-        self.assertIn("48 GPUs on 2 nodes", unsaid)
-        self.assertIn("karpenter.k8s.aws/instance-gpu-count: got '4', expected 40", unsaid)
-        said = self.answer("show", *nodes, more=("--config", config))
-        self.assertIn("12 GPUs on 2 nodes", said)
-        self.assertIn("A10G time-slicing x10", said)
-        self.assertNotIn("instance-gpu-count", said)
+        without_config = self.answer("show", *nodes)
+        self.assertIn("48 GPUs on 2 nodes", without_config)
+        self.assertIn("karpenter.k8s.aws/instance-gpu-count: got '4', expected 40", without_config)
+        with_config = self.answer("show", *nodes, more=("--config", config))
+        self.assertIn("12 GPUs on 2 nodes", with_config)
+        self.assertIn("A10G time-slicing x10", with_config)
+        self.assertNotIn("instance-gpu-count", with_config)
 
     def test_gpus_of_a_plugin_that_is_down_are_out_of_service_and_used(self):
         ok = node("ok", cpu="96", labels=L40S, nvidia_com__gpu="4")
@@ -103,10 +103,10 @@ class CloudNodesTest(CliTest):
         self.assertIn("unknown whole", wide)
         self.assertNotIn("0 of 0 GiB", wide)
         self.assertIn("8 x unknown (exclusive)", self.answer("explain", bare, pod("w", asking(9)), more=("--pod", "team/w")))
-        added = self.answer("whatif", bare, pod("w", asking(9)), more=("--add-nodes", "bare=1"))
-        self.assertIn("unknown whole free", added)
-        self.assertEqual(added.count("without the energy of"), 1)
-        self.assertIn("without the energy of 8 unknown before and 16 unknown after", added)
+        answer = self.answer("whatif", bare, pod("w", asking(9)), more=("--add-nodes", "bare=1"))
+        self.assertIn("unknown whole free", answer)
+        self.assertEqual(answer.count("without the energy of"), 1)
+        self.assertIn("without the energy of 8 unknown before and 16 unknown after", answer)
 
     def test_a_container_that_asks_for_several_replicas_of_mps_is_told_so(self):
         labels = {"nvidia.com/gpu.product": "NVIDIA-L4", "nvidia.com/gpu.memory": "23034", "nvidia.com/gpu.count": "2",

@@ -121,13 +121,13 @@ TEST(nvidia_cloud_labels, the_plugins_configuration_says_how_many_replicas_there
     const char* const ten_by_mps = R"({"sharing": {"mps": {"resources": [{"name": "gpu", "replicas": 10}]},
         "timeSlicing": {"resources": [{"name": "nvidia.com/gpu", "replicas": 2}]}}})";
     const auto node = cloud_node("40", karpenter("a10g", "4", "22888"));
-    const auto unsaid = read_node(node);
-    EXPECT_THAT(unsaid.devices, SizeIs(40));
-    ASSERT_THAT(unsaid.warnings, SizeIs(1));
+    const auto without_config = read_node(node);
+    EXPECT_THAT(without_config.devices, SizeIs(40));
+    ASSERT_THAT(without_config.warnings, SizeIs(1));
     EXPECT_THAT(
-        unsaid.warnings[0].message(),
+        without_config.warnings[0].message(),
         HasSubstr("node n: karpenter.k8s.aws/instance-gpu-count: got '4', expected 40, as many as the node has"));
-    EXPECT_THAT(unsaid.warnings[0].message(), HasSubstr("--config"));
+    EXPECT_THAT(without_config.warnings[0].message(), HasSubstr("--config"));
     const auto turns = read_node(node, ten);
     ASSERT_THAT(turns.devices, SizeIs(4));
     EXPECT_EQ(turns.devices[0].mode, "time_slicing");
