@@ -47,12 +47,16 @@ def pod(name, limits, on=None, annotations=None, ns="team", created=None, labels
     return result
 
 
+def controlled(pod_object):
+    """The pod, which a ReplicaSet makes again once it is evicted."""
+    pod_object["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "set", "uid": "s", "controller": True}]
+    return pod_object
+
+
 def on_card(name, node_name, card, memory, cores=0, **how):
     """A pod that runs on one card of a gpu_node, and that a ReplicaSet makes again once it is evicted."""
     assigned = f"GPU-{node_name}-{card},NVIDIA,{memory},{cores}:"
-    result = pod(name, vgpu(memory, cores=cores), on=node_name, annotations={"volcano.sh/vgpu-ids-new": assigned}, **how)
-    result["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "set", "uid": "s", "controller": True}]
-    return result
+    return controlled(pod(name, vgpu(memory, cores=cores), on=node_name, annotations={"volcano.sh/vgpu-ids-new": assigned}, **how))
 
 
 def cluster(*objects):

@@ -68,7 +68,7 @@ class FindLayout(CliTest):
                 for position, per_gpu in enumerate(LAYOUTS[layout]):
                     for i in range(random_.randint(0, per_gpu * gpus) // 2):
                         resources = {f"nvidia.com/mig-{PROFILES[position]}": "1", "cpu": "1"}
-                        objects.append(clusters.pod(f"r-{name}-{position}-{i}", resources, on=name))
+                        objects.append(clusters.controlled(clusters.pod(f"r-{name}-{position}-{i}", resources, on=name)))
                         demand[position][0] += 1
         for position, per_gpu in enumerate((4, 2, 1, 0.5)):
             # A mix without some of the profiles may be served best by layouts that have them too.
@@ -130,7 +130,7 @@ class FindLayout(CliTest):
         bad = cut_node("bad", "NVIDIA-A100-SXM4-80GB", 1, "all-1g.10gb")
         bad["status"]["allocatable"] = {**bad["status"]["allocatable"], "nvidia.com/mig-1g.10gb": "1"}
         nodes = [cut_node(f"mig-{i}", "NVIDIA-A100-SXM4-80GB", 1, "all-1g.10gb") for i in range(9)]
-        pods = [clusters.pod(f"r-{i}", {"nvidia.com/mig-1g.10gb": "1"}, on="bad") for i in range(7)]
+        pods = [clusters.controlled(clusters.pod(f"r-{i}", {"nvidia.com/mig-1g.10gb": "1"}, on="bad")) for i in range(7)]
         pods += [clusters.pod(f"w-{i}", {"nvidia.com/mig-3g.40gb": "1"}) for i in range(18)]
         _, answer = self.answer_of([bad, *nodes, *pods])
         self.assertEqual(answer["rows"][0]["run"], 25)
@@ -140,7 +140,7 @@ class FindLayout(CliTest):
         """Two nodes of four GPUs are busy, six of two are not; either would do."""
         busy = [cut_node(f"mig-a{i}", "NVIDIA-A100-SXM4-80GB", 4, "all-1g.10gb") for i in range(6)]
         idle = [cut_node(f"mig-b{i}", "NVIDIA-A100-SXM4-80GB", 2, "all-1g.10gb") for i in range(6)]
-        pods = [clusters.pod(f"r-{i}", {"nvidia.com/mig-1g.10gb": "1"}, on=f"mig-a{i % 6}") for i in range(12)]
+        pods = [clusters.controlled(clusters.pod(f"r-{i}", {"nvidia.com/mig-1g.10gb": "1"}, on=f"mig-a{i % 6}")) for i in range(12)]
         pods += [clusters.pod(f"w-{i}", {"nvidia.com/mig-3g.40gb": "1"}) for i in range(8)]
         _, answer = self.answer_of([*busy, *idle, *pods])
         self.assertEqual((answer["rows"][0]["run"], answer["rows"][0]["restart"]), (20, 0))
