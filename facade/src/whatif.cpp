@@ -149,7 +149,7 @@ void add_kept_start(const whatif_question& chosen, input_reader& from, const vgp
     auto known = values.find<learned_of_start>(key, version);
     if (!known || known->start != asked.start) {
         auto learned = learned_policies(*asked.start, asked);
-        if (!learned) return;
+        if (!learned || *learned == nullptr) return; // there is nothing to learn
         known = std::make_shared<const learned_of_start>(learned_of_start{asked.start, *std::move(learned)});
         values.keep(key, version, known);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <any>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,7 +12,7 @@
 
 namespace vgpuformats {
 
-/// The values last made, each of one version of its inputs. Not for several threads at once.
+/// The values last used, each of one version of its inputs. Not for several threads at once.
 class kept_values {
 public:
     /// How many values are kept. A cluster and the manifests beside it are a few; an old cluster is not to stay in
@@ -20,10 +21,11 @@ public:
 
     /// The value that is kept under this key; null if there is none, or if it was made of another version.
     template <class T>
-    [[nodiscard]] std::shared_ptr<const T> find(const std::string& key, const std::string& version) const {
+    [[nodiscard]] std::shared_ptr<const T> find(const std::string& key, const std::string& version) {
         const auto known = std::ranges::find(entries_, key, &entry::key);
         if (known == entries_.end() || known->version != version) return nullptr;
-        const auto* const value = std::any_cast<std::shared_ptr<const T>>(&known->value);
+        std::rotate(known, std::next(known), entries_.end());
+        const auto* const value = std::any_cast<std::shared_ptr<const T>>(&entries_.back().value);
         return value == nullptr ? nullptr : *value;
     }
 
@@ -42,7 +44,7 @@ private:
         std::any value; ///< a std::shared_ptr<const T>
     };
 
-    std::vector<entry> entries_; ///< the oldest first
+    std::vector<entry> entries_; ///< what was used last at the end
 };
 
 } // namespace vgpuformats

@@ -89,7 +89,7 @@ bool may_make_pods(const kube::manifest& object) {
 /// How many pods the owner would make now if nothing kept it.
 std::int64_t lacking(const kube::manifest& owner, const pods_of_owner& pods) {
     if (owner.kind == "StatefulSet") { // it makes one after the other, and none in place of one that is still there
-        return pods.has_unready || pods.leaving > 0 ? 0 : owner.replicas - pods.active;
+        return pods.has_unready || pods.leaving > 0 ? 0 : std::max<std::int64_t>(owner.replicas - pods.active, 0);
     }
     std::int64_t wanted = owner.replicas;
     if (owner.kind == "Job") {
@@ -141,10 +141,9 @@ private:
         if (!pod || !asks_for_devices(*pod)) return;
         auto held = held_by_quotas(quotas_, owner, resources_of(*state_, pod->object));
         if (!held) return;
-        const auto known =
-            std::ranges::find_if(to, [&](const held_job& job) { return kind_and_name{job.kind, job.name} == name; });
-        if (known != to.end()) { // another ReplicaSet of the Deployment
-            known->lacks += lacks;
+        const auto [known, is_new] = positions_.emplace(name, to.size());
+        if (!is_new) { // another ReplicaSet of the Deployment
+            to[known->second].lacks += lacks;
             return;
         }
         held->kind = name.first;
@@ -162,6 +161,7 @@ private:
     std::set<kind_and_name> has_sets_; ///< owners of ReplicaSets
     std::set<kind_and_name> looked_at_;
     std::map<kind_and_name, pods_of_owner> pods_;
+    std::map<kind_and_name, std::size_t> positions_; ///< of owners that are held, in the list
 };
 
 } // namespace

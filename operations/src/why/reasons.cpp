@@ -144,8 +144,10 @@ explaining::refusal of_accepted_device(const explaining::explained_node& answer,
         if (container >= device.containers.size()) continue;
         const explaining::refusal& own = answer_of(device);
         if (own.fits() || word_of(own.code, true) == node_reason::wrong_kind) continue;
-        const bool is_closer = closest == nullptr ||
-                               own.available * answer_of(*closest).wanted > answer_of(*closest).available * own.wanted;
+        const auto share = [](const explaining::refusal& of) { // of what is wanted; none where it is about no amount
+            return of.wanted > 0 ? static_cast<double>(of.available) / static_cast<double>(of.wanted) : -1.0;
+        };
+        const bool is_closer = closest == nullptr || share(own) > share(answer_of(*closest));
         if (is_closer) closest = &device;
     }
     if (closest == nullptr) return refused;

@@ -177,7 +177,7 @@ quota_findings look_at_quota(kube::snapshot& state, const std::vector<kube::mani
 const kube::manifest* maker_of(const std::vector<kube::manifest>& objects, const show::held_job& held) {
     for (const bool is_part : {false, true}) { // a Deployment itself, else its ReplicaSet
         for (const kube::manifest& object : objects) {
-            if (!object.pod || object.kind == "Pod") continue;
+            if (!object.pod || object.kind == "Pod" || (is_part && object.replicas == 0)) continue;
             const std::string& kind = is_part ? object.controller : object.kind;
             const std::string& name = is_part ? object.controller_name : object.name;
             if (kind == held.kind && kube::namespace_of(object) + "/" + name == held.name) return &object;

@@ -21,7 +21,7 @@ TEST(kept_values, has_the_value_of_that_version_and_type) {
     EXPECT_EQ(*values.find<int>("a", "2"), 8);
 }
 
-TEST(kept_values, forgets_the_oldest) {
+TEST(kept_values, forgets_what_was_not_used_for_longest) {
     kept_values values;
     std::weak_ptr<const int> first;
     for (std::size_t i = 0; i <= kept_values::values_max; ++i) {
@@ -32,6 +32,9 @@ TEST(kept_values, forgets_the_oldest) {
     EXPECT_EQ(values.find<int>("0", "1"), nullptr);
     EXPECT_TRUE(first.expired()) << "its memory is free";
     EXPECT_EQ(*values.find<int>("1", "1"), 1);
+    values.keep<int>("more", "1", std::make_shared<const int>(9));
+    EXPECT_EQ(values.find<int>("2", "1"), nullptr);
+    EXPECT_NE(values.find<int>("1", "1"), nullptr) << "it was used since";
 }
 
 } // namespace

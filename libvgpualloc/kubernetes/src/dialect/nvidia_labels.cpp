@@ -118,7 +118,11 @@ gpu_labels::gpu_labels(const kubernetes::node& node, const mig_catalog& catalog)
 
 const std::string& gpu_labels::own(const std::string& name) const { return value_of(node_->labels, name); }
 
-bool gpu_labels::is_of_gke() const { return own(gke_model).starts_with("nvidia-"); }
+bool gpu_labels::is_of_gke() const {
+    // Where GKE's own plugin is off, another one says what the GPUs are.
+    constexpr const char* no_plugin = "cloud.google.com/gke-no-default-nvidia-gpu-device-plugin";
+    return own(gke_model).starts_with("nvidia-") && own(no_plugin) != "true";
+}
 
 void gpu_labels::set(const std::string& word, std::string value, const std::string& name) {
     if (value.empty()) return;
@@ -141,10 +145,11 @@ void gpu_labels::read_gke(const mig_catalog& catalog) {
     set("product", std::move(product), gke_model);
     // Feature discovery counts instances where GPUs are cut into them.
     const auto gpus = text::whole_number(own(gke_count), devices_per_node_max);
-    if (gpus) set("count", std::to_string(*gpus * parts), gke_count);
+    set("count", gpus ? std::to_string(*gpus * parts) : own(gke_count), gke_count); // a warning tells what is no number
     const auto clients = text::whole_number(own(gke_clients), devices_per_node_max);
-    if (clients.value_or(0) <= 1) return;
-    set("replicas", std::to_string(*clients), gke_clients);
+    if (clients && *clients <= 1) return;
+    set("replicas", clients ? std::to_string(*clients) : own(gke_clients), gke_clients);
+    if (!clients) return;
     set("sharing-strategy", own(gke_strategy) == "mps" ? "mps" : "time-slicing", gke_strategy);
 }
 

@@ -37,11 +37,17 @@ std::map<std::string, unit_counts> unregistered_units(const kubernetes::node& no
     constexpr std::string_view count_ending = ".count";
     std::map<std::string, unit_counts> result;
     if (is_served_by_another(node) || value_of(node.labels, deploy_label) == "false") return result;
+    const auto is_renamed_by_plugin = [&](const auto& entry) { // nvidia.com/a100, by the plugin's section `resources`
+        return entry.first.starts_with("nvidia.com/") && !counts_devices(entry.first) &&
+               text::offers(node, entry.first);
+    };
+    if (std::ranges::any_of(node.allocatable, is_renamed_by_plugin)) return result;
     const auto add = [&](const std::string& resource) {
         const std::int64_t devices = labels.number_of(resource, "count", devices_per_node_max).value_or(0);
         const std::int64_t replicas = labels.number_of(resource, "replicas", devices_per_node_max).value_or(1);
         const std::int64_t units = devices * std::max<std::int64_t>(replicas, 1);
-        if (units > 0) result.emplace(resource, unit_counts{.healthy = 0, .all = units});
+        if (units > 0 && units <= devices_per_node_max)
+            result.emplace(resource, unit_counts{.healthy = 0, .all = units});
     };
     if (value_of(node.labels, strategy_label) == "mixed") {
         for (const auto& [label, value] : node.labels) {
@@ -116,7 +122,9 @@ public:
                  std::to_string(units / replicas) + ", as many as the units and replicas make; counted so");
         }
         const bool by_mps = strategy == "mps";
-        return {.replicas = replicas, .by_mps = by_mps, .one_per_container = by_mps || labels_->is_of_gke()};
+        // GKE's plugin gives a container several clients of MPS where the node has one GPU.
+        const bool is_one = labels_->is_of_gke() ? !by_mps || units / replicas > 1 : by_mps;
+        return {.replicas = replicas, .by_mps = by_mps, .one_per_container = is_one};
     }
 
 private:
