@@ -81,7 +81,7 @@ def test_what_score_raises_comes_out_and_the_cluster_goes_on():
     first = cluster.place(HALF)
     policy.is_angry = True
     for ask in (lambda: cluster.place(vg.Pod(gpus=2)), lambda: cluster.explain(HALF.manifest("hami", "late")),
-                lambda: cluster.whatif(drain=first.node)):
+                lambda: cluster.whatif(add_pods=HALF.manifest("hami", "late"))):
         with pytest.raises(ZeroDivisionError) as raised:
             ask()
         assert any("Moody.score" in note for note in getattr(raised.value, "__notes__", ["Moody.score"]))

@@ -305,9 +305,9 @@ class ClusterView:
         node_templates : path, bytes or mapping, or a list of these
             Node objects that ``add_nodes`` may name.
         drain : str or iterable of str
-            Nodes that are cordoned: their pods move.
+            Nodes that are cordoned: their pods move, and those that no controller makes again stop.
         fail : str or iterable of str
-            Nodes that are gone, or devices ``"node/uuid"`` that are broken: their pods move.
+            Nodes that are gone, or devices ``"node/uuid"`` that are broken: their pods likewise.
         set_mode : mapping of str to str, optional
             Another mode for nodes.
         add_pods : path, bytes or mapping, or a list of these

@@ -56,6 +56,23 @@ class CloudNodesTest(CliTest):
         self.assertRegex(text, r"(?m)^cut-0 .*A100-40GB mig")
         self.assertNotIn("unknown", text)
 
+    def test_a_container_has_several_clients_of_mps_only_of_an_only_gpu_of_gke(self):
+        for gpus, verdict in ((1, "fits now"), (2, "never")):
+            entry = gke_node("mps-0", 10 * gpus, "nvidia-l4", gpus, max_shared_clients_per_gpu=10, gpu_sharing_strategy="mps")
+            self.assertIn(verdict, self.answer("why", entry, pod("w", asking(2))), f"{gpus} GPUs")
+
+    def test_labels_that_no_node_can_have_are_no_gpus(self):
+        labels = {GPU + ".count": "1024", GPU + ".replicas": "1024", GPU + ".sharing-strategy": "none",
+                  GPU + ".product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"}
+        text = self.answer("show", unregistered("many", None, labels=labels), node("g", labels=L40S, nvidia_com__gpu="4"))
+        self.assertIn("4 GPUs on 1 node", text)
+
+    def test_gpus_that_a_plugin_offers_under_another_name_are_not_out_of_service(self):
+        named = unregistered("named", None)
+        named["status"]["allocatable"]["nvidia.com/l40s"] = named["status"]["capacity"]["nvidia.com/l40s"] = "4"
+        text = self.answer("show", named, node("g", labels=L40S, nvidia_com__gpu="4"))
+        self.assertIn("4 GPUs on 1 node: 0.0 used (0 %), 4.0 free, 0.0 out of service.", text)
+
     def test_the_plugins_configuration_says_how_units_are_shared(self):
         nodes = [aws_node("g5", 40, "a10g", 4, 22888), aws_node("p4d", 8, "a100", 8, 40960)]
         config = self.write("plugin.yaml", "version: v1\nsharing:\n  timeSlicing:\n    resources:\n"
