@@ -139,9 +139,8 @@ void add_kept_start(const whatif_question& chosen, input_reader& from, const vgp
     vgpuformats::kept_values& values = *from.source().kept();
     asked.start = values.find<vgpualloc::kube::snapshot>("start", version);
     if (!asked.start) {
-        auto state = vgpualloc::kube::make_snapshot(*objects, dialects, from.stop());
-        if (!state) return; // the answer says why
-        asked.start = std::make_shared<const vgpualloc::kube::snapshot>(*std::move(state));
+        asked.start = vgpuops::whatif::read_start(*objects, dialects, from.stop()).value_or(nullptr);
+        if (!asked.start) return; // the answer says why
         values.keep("start", version, asked.start);
     }
     if (asked.make_policies) return; // they are the caller's

@@ -25,7 +25,6 @@
 #include "vgpualloc/kube/pod_admission.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
-#include "vgpuops/whatif/catalog_kinds.hpp"
 
 namespace vgpuops::whatif {
 
@@ -400,6 +399,14 @@ private:
 };
 
 } // namespace
+
+expected<std::shared_ptr<const kube::snapshot>> read_start(const std::vector<kube::manifest>& objects,
+                                                           const vgpualloc::dialect_set& dialects,
+                                                           const stop_signal& stop) {
+    auto state = kube::make_snapshot(objects, dialects, stop);
+    if (!state) return unexpected(std::move(state).error());
+    return std::make_shared<const kube::snapshot>(*std::move(state));
+}
 
 expected<std::shared_ptr<const vgpualloc::owned_policies>> learned_policies(const kube::snapshot& start,
                                                                             const question& asked) {

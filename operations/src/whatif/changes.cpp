@@ -422,10 +422,13 @@ private:
     }
 
     /// Pods that belong to their node: of a DaemonSet, or static ones, which their kubelet runs.
-    [[nodiscard]] std::set<std::string> pods_of_nodes() const {
+    [[nodiscard]] std::set<std::string> pods_of_nodes() const { return names_of(kube::belongs_to_its_node); }
+
+    template <class IsMeant>
+    [[nodiscard]] std::set<std::string> names_of(IsMeant is_meant) const {
         std::set<std::string> names;
         for (const kube::manifest& object : *objects_) {
-            if (kube::belongs_to_its_node(object)) names.insert(kube::full_name_of(object));
+            if (is_meant(object)) names.insert(kube::full_name_of(object));
         }
         return names;
     }
@@ -437,12 +440,10 @@ private:
     /// A pod that nothing makes again ends.
     void evict(pod_id pod) {
         release(pod);
-        if (!bare_pods_) {
-            bare_pods_.emplace();
-            for (const kube::manifest& object : *objects_) {
-                if (object.kind == "Pod" && object.controller.empty()) bare_pods_->insert(kube::full_name_of(object));
-            }
-        }
+        const auto is_bare = [](const kube::manifest& object) {
+            return object.kind == "Pod" && object.controller.empty();
+        };
+        if (!bare_pods_) bare_pods_ = names_of(is_bare);
         if (!bare_pods_->contains(state_->bound[pod.at()].pod.full_name())) evicted_.push_back(pod);
     }
 

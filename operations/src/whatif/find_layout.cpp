@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -66,23 +65,23 @@ public:
 private:
     expected<void> prepare(const std::string& set) {
         if (!asked_.start) {
-            auto start = kube::make_snapshot(*objects_, *dialects_, asked_.stop);
+            auto start = read_start(*objects_, *dialects_, asked_.stop);
             if (!start) return unexpected(std::move(start).error());
-            asked_.start = std::make_shared<const kube::snapshot>(*std::move(start));
+            asked_.start = *std::move(start);
         }
-        auto cluster = std::make_unique<kube::snapshot>(asked_.start->copy());
-        read_added(*cluster);
-        if (auto read = read_mix(*cluster); !read) return read;
-        const auto members = nodes_named(*cluster, set, "--find-layout");
+        kube::snapshot cluster = asked_.start->copy();
+        read_added(cluster);
+        if (auto read = read_mix(cluster); !read) return read;
+        const auto members = nodes_named(cluster, set, "--find-layout");
         if (!members) return unexpected(members.error());
         // What the question does to nodes comes before their layouts.
         const auto evicted = apply(
-            *cluster,
+            cluster,
             {.uncordoned = asked_.wanted.uncordoned, .drained = asked_.wanted.drained, .failed = asked_.wanted.failed},
             *objects_);
         if (!evicted) return unexpected(evicted.error());
-        if (auto read = read_nodes(*cluster, *members); !read) return read;
-        note_demand(*cluster);
+        if (auto read = read_nodes(cluster, *members); !read) return read;
+        note_demand(cluster);
         result_.possible = 1;
         for (const cuttable& node : nodes_) {
             result_.nodes.push_back(node.name);

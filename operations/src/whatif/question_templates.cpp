@@ -37,10 +37,12 @@ expected<question> with_more_templates(const std::vector<kube::manifest>& object
     const bool has_described =
         is_described(asked.find_kind) || std::ranges::any_of(asked.wanted.added_nodes, is_described_node);
     if (!has_described && asked.wanted.modes.empty()) return asked;
-    auto own_start = asked.start ? expected<kube::snapshot>{} : kube::make_snapshot(objects, dialects, asked.stop);
-    if (!own_start) return unexpected(std::move(own_start).error());
-    const kube::snapshot& cluster = asked.start ? *asked.start : *own_start;
-    auto cut = by_node(asked.wanted.modes, objects, cluster);
+    if (!asked.start) {
+        auto start = read_start(objects, dialects, asked.stop);
+        if (!start) return unexpected(std::move(start).error());
+        asked.start = *std::move(start);
+    }
+    auto cut = by_node(asked.wanted.modes, objects, *asked.start);
     if (!cut) return unexpected(cut.error());
     asked.wanted.modes = std::move(cut->modes);
     layouts = std::move(cut->layouts);
@@ -49,7 +51,7 @@ expected<question> with_more_templates(const std::vector<kube::manifest>& object
     std::vector<kube::manifest> named = objects;
     std::ranges::copy(asked.templates, std::back_inserter(named));
     if (!asked.catalog) asked.catalog = vgpualloc::built_in_catalog();
-    catalog_kinds kinds{named, cluster, *asked.catalog};
+    catalog_kinds kinds{named, *asked.start, *asked.catalog};
     for (node_addition& entry : asked.wanted.added_nodes) {
         if (!is_described(entry.kind)) continue;
         auto name = kinds.node_for(entry.kind, "--add-nodes");

@@ -13,6 +13,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/mobility.hpp"
+#include "vgpualloc/kube/priority_classes.hpp"
 #include "vgpualloc/kube/queues.hpp"
 #include "vgpualloc/model/trial.hpp"
 
@@ -53,7 +54,7 @@ void stay_on(const std::string& node, vgpualloc::pod_request& request) {
 class queue_maker {
 public:
     queue_maker(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const stop_signal& stop)
-        : state_{&state}, objects_{&objects}, stop_{stop} {
+        : state_{&state}, objects_{&objects}, stop_{stop}, priorities_{objects} {
         read_objects(objects);
     }
 
@@ -76,6 +77,7 @@ public:
     }
     void add_new(const std::vector<kube::manifest>& added, bool has_other_nodes) {
         read_objects(added);
+        priorities_ = kube::priority_classes{*objects_, added};
         kube::quota_book quotas{*objects_, added};
         if (has_other_nodes) quotas.forget_nodes();
         for (const kube::manifest& object : added) {
@@ -87,7 +89,7 @@ public:
             entry.count = object.replicas;
             entry.one_per_node = object.one_per_node;
             entry.created.clear();
-            entry.priority = priority_of(object);
+            entry.priority = priorities_.priority_of(object);
             if (!object.problems.empty()) entry.unreadable = object.problems.front(); // a limit range refuses it
             if (!entry.pod.failure && object.problems.empty()) admit(object, quotas, entry);
             const auto slash = object.name.find('/'); // a task of a job
@@ -126,7 +128,6 @@ public:
 private:
     void read_objects(const std::vector<kube::manifest>& objects) {
         for (const kube::manifest& object : objects) {
-            if (object.kind == "PriorityClass") priorities_[object.name] = object.priority;
             if (object.kind == "PodGroup" && object.min_available > 0) {
                 minimum_[kube::full_name_of(object)] = object.min_available;
             }
@@ -136,11 +137,6 @@ private:
         }
         if (&objects != objects_) return;
         for (const kube::bound_pod& bound : state_->bound) ++running_[gang_of(bound.pod)];
-    }
-
-    [[nodiscard]] std::int64_t priority_of(const kube::manifest& object) const {
-        const auto known = priorities_.find(object.priority_class);
-        return object.priority == 0 && known != priorities_.end() ? known->second : object.priority;
     }
 
     [[nodiscard]] static kube::snapshot_pod failed(const kube::manifest& object, error failure) {
@@ -173,7 +169,7 @@ private:
         entry.gang = gang_of(entry.pod);
         entry.unreadable = why_unreadable(*state_, entry.pod);
         if (const auto object = by_name_.find(entry.pod.full_name()); object != by_name_.end()) {
-            entry.priority = priority_of(*object->second);
+            entry.priority = priorities_.priority_of(*object->second);
             entry.created = object->second->created;
         }
         result_.pods.push_back(std::move(entry));
@@ -194,9 +190,9 @@ private:
     const std::vector<kube::manifest>* objects_;
     stop_signal stop_;
     std::map<std::string, const kube::manifest*> by_name_;
-    std::map<std::string, std::int64_t> priorities_; ///< by class
-    std::map<std::string, std::int64_t> minimum_;    ///< by gang, where it is said
-    std::map<std::string, std::int64_t> running_;    ///< pods by gang
+    kube::priority_classes priorities_;
+    std::map<std::string, std::int64_t> minimum_; ///< by gang, where it is said
+    std::map<std::string, std::int64_t> running_; ///< pods by gang
     pod_queue result_;
 };
 

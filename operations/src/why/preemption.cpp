@@ -10,6 +10,7 @@
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/disruption_budgets.hpp"
+#include "vgpualloc/kube/priority_classes.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpuops/show/headroom.hpp"
@@ -26,36 +27,14 @@ struct possible_victim {
     bool has_budget = false; ///< that forbids to evict it now
 };
 
-/// What the priorities of pods come from.
-class priorities {
-public:
-    explicit priorities(const std::vector<kube::manifest>& objects) {
-        for (const kube::manifest& object : objects) {
-            if (object.kind == "PriorityClass") classes_.emplace(object.name, &object);
-        }
-    }
-
-    [[nodiscard]] std::int64_t of(const kube::manifest& object) const {
-        const auto known = classes_.find(object.priority_class);
-        return object.priority == 0 && known != classes_.end() ? known->second->priority : object.priority;
-    }
-    [[nodiscard]] bool preempts(const kube::manifest& object) const {
-        const auto known = classes_.find(object.priority_class);
-        return !object.never_preempts && (known == classes_.end() || !known->second->never_preempts);
-    }
-
-private:
-    std::map<std::string, const kube::manifest*> classes_;
-};
-
 class preemptor {
 public:
     preemptor(kube::snapshot& state, const std::vector<kube::manifest>& objects, const kube::snapshot_pod& pod,
-              std::int64_t priority, const priorities& known)
+              std::int64_t priority, const kube::priority_classes& known)
         : state_{&state}, pod_{&pod}, policies_{show::best_fit()}, decider_{*state.book, policies_.pair()} {
         std::map<std::string, const kube::manifest*> lower;
         for (const kube::manifest& object : objects) {
-            if (object.kind != "Pod" || !object.pod || kube::has_ended(object) || known.of(object) >= priority)
+            if (object.kind != "Pod" || !object.pod || kube::has_ended(object) || known.priority_of(object) >= priority)
                 continue;
             lower.emplace(kube::full_name_of(object), &object);
         }
@@ -66,7 +45,7 @@ public:
             if (object == lower.end() || !state.book->is_live(pod_id{i})) continue;
             victims_[state.bound[i].node.at()].push_back({.id = pod_id{i},
                                                           .name = object->first,
-                                                          .priority = known.of(*object->second),
+                                                          .priority = known.priority_of(*object->second),
                                                           .started = object->second->started,
                                                           .has_budget = !budgets.why_kept(object->first).empty()});
         }
@@ -172,9 +151,9 @@ private:
 std::optional<preemption> preemption_for(kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                          const kube::snapshot_pod& pod, const kube::manifest& object,
                                          const stop_signal& stop) {
-    const priorities known{objects};
+    const kube::priority_classes known{objects};
     if (!known.preempts(object)) return std::nullopt;
-    return preemptor{state, objects, pod, known.of(object), known}.run(stop);
+    return preemptor{state, objects, pod, known.priority_of(object), known}.run(stop);
 }
 
 } // namespace vgpuops::why

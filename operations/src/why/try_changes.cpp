@@ -108,9 +108,8 @@ private:
 
     /// Reads the cluster for all questions. False: it cannot be read.
     [[nodiscard]] bool make_start() {
-        auto state = kube::make_snapshot(*objects_, *dialects_, stop_);
-        if (!state) return false;
-        start_ = std::make_shared<const kube::snapshot>(*std::move(state));
+        start_ = whatif::read_start(*objects_, *dialects_, stop_).value_or(nullptr);
+        if (!start_) return false;
         learned_ = whatif::learned_policies(*start_, {.stop = stop_}).value_or(nullptr);
         return true;
     }

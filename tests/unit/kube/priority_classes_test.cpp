@@ -44,6 +44,21 @@ TEST(priority_classes, a_pod_has_the_priority_of_its_class) {
     EXPECT_EQ(critical.refused, "");
 }
 
+TEST(priority_classes, a_pod_that_is_there_has_its_own_or_that_of_its_class) {
+    const auto all = objects(priority_class("high", 7) + priority_class("calm", 9, "preemptionPolicy: Never\n") +
+                             pod_of_class("priorityClassName: high,") +
+                             pod_of_class("priority: 5, priorityClassName: high, preemptionPolicy: Never,") +
+                             pod_of_class("priorityClassName: calm,") + pod_of_class("priorityClassName: gone,"));
+    const kube::priority_classes classes{all};
+    EXPECT_EQ(classes.priority_of(all[2]), 7);
+    EXPECT_EQ(classes.priority_of(all[3]), 5);
+    EXPECT_EQ(classes.priority_of(all[5]), 0);
+    EXPECT_TRUE(classes.preempts(all[2]));
+    EXPECT_FALSE(classes.preempts(all[3])) << "it says so";
+    EXPECT_FALSE(classes.preempts(all[4])) << "its class does";
+    EXPECT_TRUE(classes.preempts(all[5]));
+}
+
 TEST(priority_classes, one_class_is_that_of_pods_without_one) {
     const auto pod = prioritised_of(priority_class("usual", 3, "globalDefault: true\n") + pod_of_class("")).pod;
     EXPECT_EQ(pod.priority, 3);

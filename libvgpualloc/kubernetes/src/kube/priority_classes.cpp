@@ -10,6 +10,7 @@ priority_classes::priority_classes(std::span<const manifest> objects, std::span<
         for (const manifest& object : list) {
             if (object.kind != "PriorityClass") continue;
             values_[object.name] = object.priority;
+            if (object.never_preempts) never_preempting_.insert(object.name);
             if (!object.policy || !object.policy->is_default) continue;
             const auto known = values_.find(default_class_); // of several the lowest counts
             if (known == values_.end() || object.priority < known->second) default_class_ = object.name;
@@ -38,6 +39,15 @@ std::optional<error> priority_classes::admit(manifest& object) const {
     object.priority = value;
     object.priority_class = name;
     return std::nullopt;
+}
+
+std::int64_t priority_classes::priority_of(const manifest& object) const {
+    const auto known = values_.find(object.priority_class);
+    return object.priority == 0 && known != values_.end() ? known->second : object.priority;
+}
+
+bool priority_classes::preempts(const manifest& object) const {
+    return !object.never_preempts && !never_preempting_.contains(object.priority_class);
 }
 
 } // namespace vgpualloc::kube

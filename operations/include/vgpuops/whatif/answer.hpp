@@ -174,6 +174,10 @@ struct fate_counts {
 };
 [[nodiscard]] fate_counts count_fates(const answer& answered);
 
+/// The cluster of these objects, for question::start. Errors: those of make_snapshot().
+[[nodiscard]] expected<std::shared_ptr<const kube::snapshot>>
+read_start(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects, const stop_signal& stop);
+
 /// The policies of a question once they have heard of the pods of the cluster, for question::learned; null if they
 /// learn nothing. They look at `start`, which outlives them. Errors: those of make_policy().
 [[nodiscard]] expected<std::shared_ptr<const vgpualloc::owned_policies>> learned_policies(const kube::snapshot& start,

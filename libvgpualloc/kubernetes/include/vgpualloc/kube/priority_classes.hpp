@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -23,11 +24,17 @@ public:
     /// refuses none.
     [[nodiscard]] std::optional<error> admit(manifest& object) const;
 
+    /// The priority of a pod that is there: its own, or else that of its class if it is known.
+    [[nodiscard]] std::int64_t priority_of(const manifest& object) const;
+    /// Whether kube-scheduler may stop other pods for it: neither it nor its class says Never.
+    [[nodiscard]] bool preempts(const manifest& object) const;
+
     /// The class that pods without one have; empty: there is none.
     [[nodiscard]] const std::string& default_class() const noexcept { return default_class_; }
 
 private:
     std::map<std::string, std::int64_t> values_; ///< by name
+    std::set<std::string> never_preempting_;
     std::string default_class_;
 };
 
