@@ -60,7 +60,7 @@ configuration=(-S "$root/web" -B "$folder" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$roo
 cmake --build "$folder" --parallel "$jobs" --target vgpualloc
 module=$folder/vgpualloc.wasm
 compressed=$(gzip -9 -c "$module" | wc -c)
-printf 'vgpualloc.wasm: %d bytes, %d with gzip, %d in a page (base64)\n' "$(wc -c <"$module")" "$compressed" $(((compressed + 2) / 3 * 4))
+printf 'vgpualloc.wasm: %d bytes, %d with gzip\n' "$(wc -c <"$module")" "$compressed"
 
 # What web/package-lock.json names.
 find_bundler() {
