@@ -52,7 +52,9 @@ var commands = []command{
 		{"all", "", "all", truth, "", "print every row"},
 		{"prices", "", "prices", file, "FILE", "also print what the GPUs cost a day, by these prices"},
 	}},
-	{"why", "[POD]", "why pods wait, and what would have to change", nil},
+	{"why", "[POD]", "why pods wait, and what would have to change", []flagOf{
+		{"all", "", "all", truth, "", "print every row, with every pod"},
+	}},
 	{"whatif", "", "what would become of the cluster; nothing is done", []flagOf{
 		{"policy", "", "policy", text, "POLICY", "policy that ranks nodes and devices"},
 		{"device-policy", "", "device_policy", text, "POLICY", "policy that ranks the devices of a node; by default that of --policy"},
@@ -188,22 +190,26 @@ func addFlag(flags *pflag.FlagSet, flag flagOf) {
 // addOutput adds the flags that say how an answer is printed; the function that it returns reads them, and the file of a page.
 func addOutput(flags *pflag.FlagSet, name string) func() (output, page string, err error) {
 	isJSON := flags.Bool("json", false, "everything, as JSON, in whole numbers")
-	format := new(string)
-	*format = "table"
+	known, words := []string{"table", "json", "yaml"}, "table, json or yaml"
+	help := "`FORMAT`: " + words
 	if name == "show" {
-		format = flags.StringP("output", "o", "table", "`FORMAT`: table, wide, json, yaml, or html=FILE: a page that is written there")
+		known, words = append(known, "wide"), "table, wide, json, yaml or html=FILE"
+		help = "`FORMAT`: table, wide, json, yaml, or html=FILE: a page that is written there"
 	}
+	format := flags.StringP("output", "o", "table", help)
 	return func() (string, string, error) {
 		page, isPage := strings.CutPrefix(*format, "html=")
 		switch {
+		case name != "show" && !slices.Contains(known, *format):
+			return "", "", fmt.Errorf("--output %q: expected %s", *format, words)
 		case *format == "html" || isPage && page == "":
 			return "", "", fmt.Errorf("--output %q: expected html=FILE, the page to write", *format)
 		case isPage && *isJSON:
 			return "", "", fmt.Errorf("--output %q: expected either a page or --json", *format)
 		case isPage:
 			return "html", page, nil
-		case !slices.Contains([]string{"table", "wide", "json", "yaml"}, *format):
-			return "", "", fmt.Errorf("--output %q: expected table, wide, json, yaml or html=FILE", *format)
+		case !slices.Contains(known, *format):
+			return "", "", fmt.Errorf("--output %q: expected %s", *format, words)
 		case *isJSON && flags.Changed("output") && *format != "json":
 			return "", "", fmt.Errorf("--output %q: expected either this format or --json", *format)
 		case *isJSON:
@@ -215,7 +221,10 @@ func addOutput(flags *pflag.FlagSet, name string) func() (output, page string, e
 
 // addAccess adds kubectl's own flags.
 func addAccess(flags *pflag.FlagSet, name string, access *export.Access) (timeout *string) {
-	if name == "why" || name == "plan" {
+	switch name {
+	case "why":
+		flags.StringP("namespace", "n", "", "`NAMESPACE`: of a POD that is named without one; without a POD, list only pods of this namespace")
+	case "plan":
 		flags.StringP("namespace", "n", "", "`NAMESPACE`: of a POD that is named without one")
 	}
 	flags.BoolP("all-namespaces", "A", false, "all namespaces, which are always counted")
@@ -277,13 +286,17 @@ func (v *values) check(flags *pflag.FlagSet, known command) error {
 	return v.addNamespace(flags)
 }
 
-// addNamespace puts the namespace before the pod's name.
+// addNamespace puts the namespace before the pod's name; without a pod, why lists only those of the namespace.
 func (v *values) addNamespace(flags *pflag.FlagSet) error {
 	namespace := flags.Lookup("namespace")
 	if namespace == nil || !namespace.Changed {
 		return nil
 	}
 	number := slices.IndexFunc(v.options, func(set option) bool { return set.name == "pod" })
+	if number < 0 && v.command == "why" && namespace.Value.String() != "" {
+		v.options = append(v.options, option{"--namespace", "namespace", namespace.Value.String(), false})
+		return nil
+	}
 	if number < 0 || strings.Contains(v.options[number].value, "/") || namespace.Value.String() == "" {
 		return fmt.Errorf("--namespace %q: expected a POD that is named without a namespace", namespace.Value.String())
 	}

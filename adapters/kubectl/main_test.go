@@ -86,6 +86,12 @@ func TestAnswersAreVgpusimsOnTheExport(t *testing.T) {
 		{atlas, "why --json", "why cluster.json --json"},
 		{atlas, "why train/llm-3", "why cluster.json --pod train/llm-3"},
 		{atlas, "why llm-3 -n train --json", "why cluster.json --pod train/llm-3 --json"},
+		{atlas, "why -n train -o yaml", "why cluster.json -n train -o yaml"},
+		{atlas, "why -n nobody", "why cluster.json -n nobody"},
+		{atlas, "why --all", "why cluster.json --all"},
+		{atlas, "why llm-3 -n train -o json", "why cluster.json --pod train/llm-3 -o json"},
+		{atlas, "whatif --uncordon a100-3 -o yaml", "whatif cluster.json --uncordon a100-3 -o yaml"},
+		{atlas, "plan --pod train/llm-3 --moves 3 -o table", "plan cluster.json --pod train/llm-3 --moves 3 -o table"},
 		{atlas, "why train/nobody", "why cluster.json --pod train/nobody"},
 		{atlas, "whatif", "whatif cluster.json"},
 		{atlas, "whatif --uncordon a100-3 --set-mode mig-2=mig:all-balanced", "whatif cluster.json --uncordon a100-3 --set-mode mig-2=mig:all-balanced"},
@@ -150,7 +156,7 @@ func TestBadFlagsAreOneLineAndCode2(t *testing.T) {
 	for _, arguments := range [][]string{
 		{}, {"shwo"}, {"show", "--bye=pool"}, {"show", "cluster.json"}, {"show", "--by="}, {"show", "-o", "html"}, {"show", "-o", "html="}, {"show", "-o", "html=-"}, {"show", "-o", "html=."}, {"show", "-o", "html=a/"},
 		{"show", "-o", "html=page.html", "--json"}, {"show", "-o", "html=prices.json", "--prices=prices.json"}, {"show", "-o", "html=page.html", "-w"}, {"show", "-o", "pdf"}, {"show", "--json", "-o", "yaml"}, {"show", "--prices=nothing.json"},
-		{"why", "a", "b"}, {"why", ""}, {"why", "-n", "train"}, {"why", "train/llm-3", "-n", "train"}, {"plan", "-n", "train", "--consolidate=nodes"},
+		{"why", "a", "b"}, {"why", ""}, {"why", "-o", "wide"}, {"why", "-n="}, {"why", "--json", "-o", "yaml"}, {"why", "train/llm-3", "-n", "train"}, {"plan", "-n", "train", "--consolidate=nodes"},
 		{"whatif", "--find-nodes=a100-1", "--find-layout=mig-1"}, {"whatif", "--add-pods=-", "--node-template=-"},
 		{"show", "--request-timeout=soon"}, {"show", "--request-timeout=-1s"}, {"show", "--kubeconfig=nothing"}, {"show", "--context=other"},
 	} {

@@ -17,6 +17,7 @@
 #include "vgpufacade/why.hpp"
 #include "vgpufacade/words.hpp"
 #include "vgpuformats/some_names.hpp"
+#include "vgpuformats/yaml.hpp"
 
 namespace vgpufacade {
 
@@ -195,9 +196,33 @@ void show_into(reply_texts& reply, const named_options& options, const vgpuforma
     reply.json = vgpuops::show::overview_json(*seen);
 }
 
+/// A question, and whether its answer is printed as YAML instead of a table.
+template <class Question>
+struct in_form : Question {
+    std::string output = "table";
+};
+
+template <class Question>
+option_of<Question> output_option() {
+    return {"output", [](Question& q, const std::string& value) -> expected<void> {
+                if (value != "table" && value != "yaml") {
+                    return unexpected(vgpusim::bad_setting("output", value, "table or yaml"));
+                }
+                q.output = value;
+                return {};
+            }};
+}
+
+void print_as(const std::string& output, reply_texts& reply) {
+    if (output == "yaml") reply.text = vgpuformats::yaml_of_json(reply.json);
+}
+
 /// A question of `why`, about one pod or owner or, where it is empty, all that wait.
 struct about : why_question {
+    about() = default; // GCC 12 warns of members that an aggregate's initialisation would leave out
     std::string pod;
+    std::string output = "table";
+    bool lists_all = false;
 };
 
 void why_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
@@ -205,22 +230,25 @@ void why_into(reply_texts& reply, const named_options& options, const vgpuformat
     using question = about;
     std::vector<option_of<question>> known{
         text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
-        text_option<question>("pod", [](question& q) -> auto& { return q.pod; })};
+        text_option<question>("pod", [](question& q) -> auto& { return q.pod; }),
+        text_option<question>("namespace", [](question& q) -> auto& { return q.ns; }),
+        truth_option<question>("all", [](question& q) -> auto& { return q.lists_all; }), output_option<question>()};
     add_dialect_options(known);
     const auto chosen = question_of(options, known);
     if (!chosen) return reply.fail(chosen.error());
     if (chosen->pod.empty()) {
         const auto answer = why(*chosen, source, stop);
         if (!answer) return reply.fail(answer.error());
-        reply.text = vgpuops::why::waiting_text(*answer);
+        reply.text = vgpuops::why::waiting_text(*answer, chosen->lists_all);
         reply.json = vgpuops::why::waiting_json(*answer);
-        return;
+        return print_as(chosen->output, reply);
     }
     const auto answer = why_one(*chosen, chosen->pod, source, stop);
     if (!answer) return reply.fail(answer.error());
     const std::vector<std::string> arguments = cluster_arguments(*chosen);
     reply.text = text_of(*answer, arguments);
     reply.json = json_of(*answer, arguments);
+    print_as(chosen->output, reply);
 }
 
 void explain_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
@@ -252,7 +280,7 @@ void explain_into(reply_texts& reply, const named_options& options, const vgpufo
 
 void whatif_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
                  const stop_signal& stop, const vgpualloc::policies_maker& make_policies) {
-    using question = whatif_question;
+    using question = in_form<whatif_question>;
     std::vector<option_of<question>> known{
         text_option<question>("cluster", [](question& q) -> auto& { return q.cluster; }),
         text_option<question>("add_nodes", [](question& q) -> auto& { return q.add_nodes; }),
@@ -268,29 +296,32 @@ void whatif_into(reply_texts& reply, const named_options& options, const vgpufor
         truth_option<question>("anew", [](question& q) -> auto& { return q.asked.wanted.anew; }),
         text_option<question>("find_layout", [](question& q) -> auto& { return q.layouts_of; }),
         truth_option<question>("all", [](question& q) -> auto& { return q.lists_all; }),
-        text_option<question>("find_nodes", [](question& q) -> auto& { return q.asked.find_kind; })};
+        text_option<question>("find_nodes", [](question& q) -> auto& { return q.asked.find_kind; }),
+        output_option<question>()};
     add_dialect_options(known);
     auto chosen = question_of(options, known);
     if (!chosen) return reply.fail(chosen.error());
     chosen->asked.make_policies = make_policies;
     const bool lists_all = chosen->lists_all;
+    const std::string output = chosen->output;
     if (!chosen->layouts_of.empty()) {
-        const auto layouts = find_layouts(*std::move(chosen), source, stop);
+        const auto layouts = find_layouts(static_cast<whatif_question&&>(*chosen), source, stop);
         if (!layouts) return reply.fail(layouts.error());
         reply.text = vgpuops::whatif::layouts_text(*layouts, lists_all);
         reply.json = vgpuops::whatif::layouts_json(*layouts);
-        return;
+        return print_as(output, reply);
     }
-    const auto answer = whatif(*std::move(chosen), source, stop);
+    const auto answer = whatif(static_cast<whatif_question&&>(*chosen), source, stop);
     if (!answer) return reply.fail(answer.error());
     reply.text = vgpuops::whatif::answer_text(*answer, lists_all);
     reply.json = vgpuops::whatif::answer_json(*answer);
     reply.files = {{"whatif.json", reply.json}, {"whatif.txt", reply.text}};
+    print_as(output, reply);
 }
 
 void plan_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,
                const stop_signal& stop) {
-    using question = plan_question;
+    using question = in_form<plan_question>;
     constexpr double seconds_max = 1e9;
     constexpr const char* seconds = "seconds from 0 to 1000000000";
     std::vector<option_of<question>> known{
@@ -321,14 +352,17 @@ void plan_into(reply_texts& reply, const named_options& options, const vgpuforma
         text_option<question>("keep_namespace", [](question& q) -> auto& { return q.asked.movable.namespaces_kept; }),
         text_option<question>("movable_label", [](question& q) -> auto& { return q.labels; }),
         truth_option<question>("move_bare_pods",
-                               [](question& q) -> auto& { return q.asked.movable.without_controller; })};
+                               [](question& q) -> auto& { return q.asked.movable.without_controller; }),
+        output_option<question>()};
     add_dialect_options(known);
     auto chosen = question_of(options, known);
     if (!chosen) return reply.fail(chosen.error());
-    const auto answer = plan_moves(*std::move(chosen), source, stop);
+    const std::string output = chosen->output;
+    const auto answer = plan_moves(static_cast<plan_question&&>(*chosen), source, stop);
     if (!answer) return reply.fail(answer.error());
     reply.text = vgpuops::whatif::moves_text(*answer);
     reply.json = vgpuops::whatif::moves_json(*answer);
+    print_as(output, reply);
 }
 
 void validate_into(reply_texts& reply, const named_options& options, const vgpuformats::input_source& source,

@@ -26,6 +26,7 @@ const std::vector<area> idle_areas{area::of_use, area::scattered, area::host_ful
 std::string sentence_case(std::string heading) {
     if (heading == "GPUS") return "GPUs";
     if (heading == "CPU") return heading;
+    if (heading.ends_with(" GIB")) return sentence_case(heading.substr(0, heading.size() - 4)) + " GiB";
     for (std::size_t i = 1; i < heading.size(); ++i) {
         if (heading[i] >= 'A' && heading[i] <= 'Z') heading[i] = static_cast<char>(heading[i] - 'A' + 'a');
     }
@@ -67,7 +68,7 @@ vgpureport::page_section first_section(const overviews::overview& seen, const ov
     }
     section.tables.push_back(
         page_table_of(tables.first, "GPUs used, free and out of service", use_areas, bars::in_rows));
-    section.tables.push_back(page_table_of(wide.first, "The same rows with memory, compute, hosts and labels"));
+    section.tables.push_back(page_table_of(wide.hosts, "Memory, compute, hosts and labels of the same rows"));
     section.tables.back().summary = "Memory, compute, hosts and labels";
     return section;
 }

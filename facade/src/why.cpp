@@ -29,7 +29,7 @@ expected<vgpuops::why::waiting_answer> why(const why_question& question, const v
     if (!config) return unexpected(std::move(config).error());
     const auto objects = objects_with_nodes(question.cluster, from);
     if (!objects) return unexpected(objects.error());
-    return vgpuops::why::waiting_of(**objects, vgpualloc::dialect_set{*std::move(config)}, stop);
+    return vgpuops::why::waiting_of(**objects, vgpualloc::dialect_set{*std::move(config)}, question.ns, stop);
 }
 
 expected<one_answer> why_one(const why_question& question, const std::string& named,

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "answer_form.hpp"
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "options.hpp"
@@ -22,7 +23,7 @@ struct plan_options {
     double downtime_s = -1.0;
     double move_s = 0.0;
     double gib_s = 0.0;
-    bool json = false;
+    answer_form form;
 };
 
 vgpuops::whatif::moves_answer answer_for(const plan_options& chosen) {
@@ -39,8 +40,10 @@ vgpuops::whatif::moves_answer answer_for(const plan_options& chosen) {
 }
 
 void run(const plan_options& chosen) {
+    chosen.form.check();
     const auto answered = answer_for(chosen);
-    fmt::print("{}", chosen.json ? vgpuops::whatif::moves_json(answered) : vgpuops::whatif::moves_text(answered));
+    fmt::print("{}",
+               chosen.form.chosen_of(vgpuops::whatif::moves_text(answered), vgpuops::whatif::moves_json(answered)));
 }
 
 void add_which_pods(CLI::App& command, vgpualloc::kube::mobility& movable, std::vector<std::string>& labels) {
@@ -99,7 +102,7 @@ void add_plan(CLI::App& app) {
     add_costs(*command, *chosen);
     add_which_pods(*command, chosen->question.asked.movable, chosen->question.labels);
     add_dialect_files(*command, chosen->question.dialects);
-    command->add_flag("--json", chosen->json, "As JSON, with everything");
+    add_answer_form(*command, chosen->form);
     command->callback([chosen] { run(*chosen); });
 }
 

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "answer_form.hpp"
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "options.hpp"
@@ -20,7 +21,7 @@ namespace {
 struct whatif_options {
     vgpufacade::whatif_question question;
     std::string out;
-    bool json = false;
+    answer_form form;
 
     [[nodiscard]] std::vector<named_input> inputs() const {
         std::vector<named_input> named;
@@ -42,8 +43,8 @@ struct answer_texts {
 };
 
 answer_texts texts_of(const whatif_options& chosen) {
-    const bool has_text = !chosen.out.empty() || !chosen.json;
-    const bool has_json = !chosen.out.empty() || chosen.json;
+    const bool has_text = !chosen.out.empty() || chosen.form.is_table();
+    const bool has_json = !chosen.out.empty() || !chosen.form.is_table();
     answer_texts result;
     if (!chosen.question.layouts_of.empty()) {
         const auto layouts = or_end(vgpufacade::find_layouts(chosen.question, files_here()));
@@ -59,13 +60,14 @@ answer_texts texts_of(const whatif_options& chosen) {
 
 void run(const whatif_options& chosen) {
     read_stdin_once(chosen.inputs());
-    const auto [text, json] = texts_of(chosen);
+    chosen.form.check();
+    auto [text, json] = texts_of(chosen);
     if (!chosen.out.empty()) {
         keep_inputs(chosen.out, {"whatif.json", "whatif.txt"}, chosen.inputs());
         or_end(vgpuformats::write_files(
             chosen.out, {{.name = "whatif.json", .content = json}, {.name = "whatif.txt", .content = text}}));
     }
-    print_in_pieces(chosen.json ? json : text);
+    print_in_pieces(chosen.form.chosen_of(std::move(text), std::move(json)));
 }
 
 } // namespace
@@ -127,7 +129,7 @@ void add_whatif(CLI::App& app) {
                "every pod that such nodes can help")
         ->excludes(find_layout);
     add_dialect_files(*command, chosen->question.dialects);
-    command->add_flag("--json", chosen->json, "As JSON, with everything");
+    add_answer_form(*command, chosen->form);
     add_filled(*command, "--out", chosen->out, "DIR", "Also write whatif.json and whatif.txt into this folder");
     command->callback([chosen] { run(*chosen); });
 }

@@ -6,9 +6,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "answer_form.hpp"
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "options.hpp"
+#include "print_pieces.hpp"
 #include "vgpufacade/why.hpp"
 
 namespace vgpusim::cli {
@@ -18,7 +20,8 @@ namespace {
 struct why_options {
     vgpufacade::why_question question;
     std::string pod;
-    bool json = false;
+    answer_form form;
+    bool lists_all = false;
 
     [[nodiscard]] std::vector<named_input> inputs() const {
         std::vector<named_input> named;
@@ -31,15 +34,17 @@ struct why_options {
 
 void run(const why_options& chosen) {
     read_stdin_once(chosen.inputs());
+    chosen.form.check();
     if (!chosen.pod.empty()) {
         const auto answered = or_end(vgpufacade::why_one(chosen.question, chosen.pod, files_here()));
         const std::vector<std::string> arguments = vgpufacade::cluster_arguments(chosen.question);
-        fmt::print("{}",
-                   chosen.json ? vgpufacade::json_of(answered, arguments) : vgpufacade::text_of(answered, arguments));
+        fmt::print("{}", chosen.form.chosen_of(vgpufacade::text_of(answered, arguments),
+                                               vgpufacade::json_of(answered, arguments)));
         return;
     }
     const auto answered = or_end(vgpufacade::why(chosen.question, files_here()));
-    fmt::print("{}", chosen.json ? vgpuops::why::waiting_json(answered) : vgpuops::why::waiting_text(answered));
+    print_in_pieces(chosen.form.chosen_of(vgpuops::why::waiting_text(answered, chosen.lists_all),
+                                          vgpuops::why::waiting_json(answered)));
 }
 
 } // namespace
@@ -49,11 +54,16 @@ void add_why(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
         "why", "Tell why pods wait, and what would have to change: verdicts, nodes by reason, changes that were tried");
     add_cluster(*command, chosen->question.cluster);
-    add_filled(*command, "--pod", chosen->pod, "POD|FILE",
-               "One pod of the cluster, or the owner of some (namespace/name, or name), or a manifest. Default: all "
-               "pods that wait");
+    CLI::Option* const pod = add_filled(
+        *command, "--pod", chosen->pod, "POD|FILE",
+        "One pod of the cluster, or the owner of some (namespace/name, or name), or a manifest. Default: all "
+        "pods that wait");
+    add_filled(*command, "-n", chosen->question.ns, "NAMESPACE",
+               "Only pods of this namespace; what is free is counted with all")
+        ->excludes(pod);
+    command->add_flag("--all", chosen->lists_all, "Print every row, with every pod")->excludes(pod);
     add_dialect_files(*command, chosen->question.dialects);
-    command->add_flag("--json", chosen->json, "As JSON, with everything, in whole numbers");
+    add_answer_form(*command, chosen->form);
     command->callback([chosen] { run(*chosen); });
 }
 

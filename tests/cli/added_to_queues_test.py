@@ -46,7 +46,7 @@ class AddedToQueues(CliTest):
         [entry] = [pod for pod in answer["pods"] if pod.get("quota")]
         self.assertEqual((entry["quota"]["queue"], entry["quota"]["quota"]), ("queue lq", None))
         why = self.asked(objects, JOB, "why", "--pod")
-        self.assertIn("would wait, queue: queue lq: insufficient unused quota", why)
+        self.assertIn("would wait, queue: queue lq: insufficient unused quota", self.flat(why))
         self.assertIn("its queue lets it in  a takes it now", why)
         explained = self.asked(objects, JOB, "explain", "--pod")
         self.assertIn("2 of 2 pods are held back by queue lq: insufficient unused quota", explained)

@@ -478,7 +478,7 @@ class ExplainTest(CliTest):
         refused(CLUSTER, "--pod", "nobody", words=["nobody", "default/waits, team/waits, team/both"])
         refused(CLUSTER, "--pod", "waits", words=["namespace", "default/waits, team/waits"])
         refused(CLUSTER, "--pod", "train-0", words=["core-1"])
-        refused(CLUSTER, "--pod", "team/both", words=["cluster.yaml:102", "volcano_vgpu, hami"])
+        refused(CLUSTER, "--pod", "team/both", words=["cluster.yaml:102", "volcano_vgpu, nvidia"])
         refused(CLUSTER, "--pod", "default/waits", "--node", "nowhere", words=["nowhere", "core-0, core-1"])
         refused(CLUSTER, "--pod", "default/waits", "--policy", "worst", words=["worst", "best_fit"])
         refused(CLUSTER, "--pod", CONFIG, words=["device-config.yaml"])

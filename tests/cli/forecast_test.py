@@ -117,7 +117,7 @@ class Forecast(CliTest):
         falls = self.forecast(ATLAS, "--history", self.history(list(zip(time, (24, 23, 22, 21)))))
         self.assertTrue(falls.startswith("Not full (32.0 GPUs in service) at this growth (90 %: never): -1.00 a week (3 weeks).\n"), falls)
         above = self.forecast(ATLAS, "--history", self.history(list(zip(time, (32, 33, 34, 35)))))
-        self.assertIn("The trend has been above 32.0 GPUs in service since 2026-01-05, at +1.00 a week (3 weeks); 11.5 are free today.\n", above)
+        self.assertIn("The trend has been above 32.0 GPUs in service since 2026-01-05, at +1.00 a week (3 weeks); 11.5 are free today. ", self.flat(above))
         self.assertIn("note: the trend ends at 35.0 GPUs used, these files have 20.5\n", above)
         full = self.forecast(ATLAS, "-l", "a100-3", "--history", self.history(list(zip(time, (1, 2, 3, 3.5)))))
         self.assertTrue(full.startswith("Full already: all of the 4.0 GPUs in service are used; growth +0.85 a week (3 weeks).\n"), full)

@@ -122,7 +122,7 @@ class Plan(CliTest):
         self.assertEqual((none["found"], none["reason"], none["where"]), (False, "none_within_moves", None))
         self.assertEqual(self.ask(HALF, "--pod", "waits", "--steps", "1")["reason"], "step_limit")
         words = self.vgpusim("plan", self.write("half.json", json.dumps(cluster(*HALF))), "--pod", "waits", "--steps", "1").stdout
-        self.assertIn("the search came to its limit of 1 step (--steps); there is none with 0 moves", words)
+        self.assertIn("the search came to its limit of 1 step (--steps); there is none with 0 moves", self.flat(words))
 
     def test_replicas_of_other_nodes_do_not_hide_a_plan_of_one_move(self):
         """Where one GPU is offered as replicas, a pod of 8 GPUs is 8 units, which may be given in any order."""
@@ -155,10 +155,10 @@ class Plan(CliTest):
         for question, line in ((("--pod", "waits"), "team/waits: no plan of moves: there is none with 3 moves: "
                                 f"all of them were looked at (0 pods may move; {why})"),
                                (("--consolidate", "nodes"), f"0 nodes can be emptied by 0 moves, of 0 pods that may move; {why}")):
-            self.assertEqual(self.vgpusim("plan", file, *question).stdout.splitlines()[0], line)
+            self.assertTrue(self.flat(self.vgpusim("plan", file, *question).stdout).startswith(line + " "))
         anew = self.vgpusim("whatif", file, "--anew").stdout
-        self.assertTrue(anew.startswith("Placed anew, 0 pods more run, 0 would stand elsewhere "
-                                        "(2 pods that have no controller stay where they are).\n"), anew)
+        self.assertTrue(self.flat(anew).startswith("Placed anew, 0 pods more run, 0 would stand elsewhere "
+                                                   "(2 pods that have no controller stay where they are). "), anew)
 
     def test_a_pod_of_a_manifest(self):
         whole = self.write("whole.json", json.dumps(pod("whole", vgpu(40960))))
@@ -198,8 +198,8 @@ class Plan(CliTest):
         self.assertRegex(lines[5], r"^planned in [0-9.]+ ms, [0-9]+ steps$")
         self.assertEqual([line.split() for line in lines[6:9]],
                          [["before", "after"], ["idle", "GPUs", "1.1", "0.1"], ["of", "use", "to", "more", "pods", "0.6", "0.0"]])
-        none = self.vgpusim("plan", file, "--pod", "waits", "--moves", "0").stdout.splitlines()
-        self.assertEqual(none[0], "team/waits: no plan of moves: there is none with 0 moves: all of them were looked at (2 pods may move)")
+        none = self.flat(self.vgpusim("plan", file, "--pod", "waits", "--moves", "0").stdout)
+        self.assertTrue(none.startswith("team/waits: no plan of moves: there is none with 0 moves: all of them were looked at (2 pods may move) "))
 
     def test_bad_input_is_one_line_and_nothing_is_printed(self):
         file = self.write("cluster.json", json.dumps(cluster(*HALF)))

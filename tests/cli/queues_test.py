@@ -38,10 +38,10 @@ KUEUE = [
 ]
 
 
-def volcano(phase):
+def volcano(phase, used="8"):
     version = "scheduling.volcano.sh/v1beta1"
     queue = {"apiVersion": version, "kind": "Queue", "metadata": {"name": "research"}, "spec": {"capability": {"nvidia.com/gpu": 8}},
-             "status": {"allocated": {"nvidia.com/gpu": "8"}, "state": "Open"}}
+             "status": {"allocated": {"nvidia.com/gpu": used}, "state": "Open"}}
     group = headed("PodGroup", version, "pg", spec={"minMember": 1, "queue": "research"}, status={"phase": phase})
     pod = headed("Pod", "v1", "held-0", {"annotations": {"scheduling.k8s.io/group-name": "pg"}}, spec=template(2)["spec"])
     return [queue, group, pod]
@@ -65,14 +65,16 @@ class QueuesTest(CliTest):
 
     def test_owners_that_kueue_has_not_let_in(self):
         files = [ATLAS, self.listed("queues.json", KUEUE)]
-        self.assertIn("3 owners make no pods: 1 quota, 2 queue.", self.printed("show", *files))
+        self.assertIn("3 owners make no pods: 1 quota, 2 queue.", self.flat(self.printed("show", *files)))
         rows = self.printed("why", *files).splitlines()
         self.assertEqual(rows[0], "4 pods wait, none fits now. 3 owners make no pods.")
         big = next(row for row in rows if "train/big Job" in row)
-        self.assertRegex(big, rf"^queue +- +4\.0  train/big Job +{SHORT.format(4)} +11-26 08:00Z$")
+        self.assertRegex(big, r"^queue +- +4\.0  train/big Job +insufficient unused quota .* +11-26 08:00Z$")
+        because = {entry["name"]: entry["because"] for entry in self.document("why", *files)["makes_no_pods"]}
+        self.assertEqual(because["train/big"], SHORT.format(4))
         self.assertIn("preemption and fair sharing of ClusterQueue: team", rows[-1])
-        first = self.printed("why", *files, "--pod", "train/ray").splitlines()[0]
-        self.assertEqual(first, f"train/ray (RayJob) makes no pods, queue: {SHORT.format(3)}.")
+        answer = self.flat(self.printed("why", *files, "--pod", "train/ray"))
+        self.assertTrue(answer.startswith(f"train/ray (RayJob) makes no pods, queue: {SHORT.format(3)}. "), answer)
         owner = self.document("why", *files, "--pod", "train/big")
         self.assertEqual((owner["kind"], owner["verdict"], owner["asked"]), ("Job", "queue", 4000))
         shown = {entry["job"]: entry["verdict"] for entry in self.document("show", *files)["makes_no_pods"]}
@@ -89,9 +91,13 @@ class QueuesTest(CliTest):
         reason = "queue research: nvidia.com/gpu 8 of 8 used, 2 more needed; fits without it"
         self.assertEqual((answer["verdict"], answer["because"]), ("queue", reason))
         self.assertEqual([change["what"] for change in answer["changes"]], ["its queue lets it in"])
-        let_in = [ATLAS, self.listed("let-in.json", volcano("Inqueue"))]
+        # Its group is let in, and then its queue is asked for the pod.
+        full = [ATLAS, self.listed("full.json", volcano("Inqueue"))]
+        answer = self.document("why", *full, "--pod", "train/held-0")
+        self.assertEqual((answer["verdict"], answer["because"]), ("queue", reason))
+        let_in = [ATLAS, self.listed("let-in.json", volcano("Inqueue", "6"))]
         self.assertEqual(self.document("why", *let_in, "--pod", "train/held-0")["verdict"], "fits now")
-        for clusters, refused in ((files, 1), (let_in, 0)):
+        for clusters, refused in ((files, 1), (full, 1), (let_in, 0)):
             entry = next(e for e in self.document("whatif", *clusters)["pods"] if e["name"] == "held-0")
             self.assertEqual(entry["refused"], refused)
 

@@ -115,10 +115,37 @@ class Show(CliTest):
         self.assertNotIn(" more", self.shown(file, "--all"))
         self.assertRegex(self.shown(file, "--by", "node"), r"(?m)^g\[00-14\] +A100-80GB whole +15 +120 ")
 
+    def test_quotas_that_only_hami_reads_are_named(self):
+        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "gpus", "namespace": "lab"},
+                 "spec": {"hard": {"limits.nvidia.com/gpumem": "10000", "limits.cpu": "64"}}}
+        cluster = json.loads((CLUSTERS / "harbor.json").read_text(encoding="utf-8"))
+        cluster["items"].append(quota)
+        file = self.write("quota.json", json.dumps(cluster))
+        for command in ("show", "why", "whatif"):
+            seen = json.loads(self.vgpusim(command, file, "--json").stdout)
+            words = "limits.nvidia.com/gpumem of ResourceQuota gpus, which HAMi's scheduler counts"
+            self.assertIn(words, seen["not_looked_at" if command != "whatif" else "not_considered"], command)
+
+    def test_gpus_that_are_asked_for_by_number_are_whole_where_one_is(self):
+        """A replica of a shared GPU is called nvidia.com/gpu too."""
+        def node(name, count, labels):
+            return {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
+                    "status": {"allocatable": {"cpu": "64", "memory": "512Gi", "pods": "110", "nvidia.com/gpu": count}}}
+
+        whole = node("whole", "8", {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.count": "8", "nvidia.com/gpu.memory": "81920"})
+        shared = node("shared", "16", {"nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.count": "4", "nvidia.com/gpu.replicas": "4"})
+        pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p", "namespace": "d"},
+               "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "4"}}}]}}
+        only_shared = {**pod, "metadata": {"name": "q", "namespace": "e"}, "spec": {**pod["spec"], "nodeSelector": {"kubernetes.io/hostname": "shared"}}}
+        seen = json.loads(self.vgpusim("show", self.write("mixed.json", "\n".join(map(json.dumps, (whole, shared, pod, only_shared)))), "--json").stdout)
+        self.assertEqual({user["namespace"]: user["asked"] for user in seen["users"]}, {"d": 4000, "e": 1000})
+
     def test_wide_and_yaml(self):
         text = self.shown(CLUSTERS / "atlas.json", "-o", "wide")
-        self.assertRegex(text, r"(?m)^POOL .* OUT +MEMORY +CORES +CPU +HOST MEMORY +LARGEST THAT FITS +LABELS$")
-        self.assertRegex(text, r"(?m)^SHAPE .* WRONG MODEL +WRONG LAYOUT +NOT ALLOWED +OUT$")
+        self.assertRegex(text, r"(?m)^POOL .* OUT +LARGEST THAT FITS$")
+        self.assertRegex(text, r"(?m)^POOL +KIND +MEMORY GIB +CORES +CPU +HOST GIB +LABELS$")
+        self.assertRegex(text, r"(?m)^serve +A100-80GB mig all-balanced +234/320 +280/400 +48/64 +192/1024 +-$")
+        self.assertRegex(text, r"(?m)^SHAPE .* HOST FULL +MODEL +LAYOUT +RULES +OUT$")
         self.assertRegex(text, r"(?m)^4 gpu, 48 cpu +3 +1 +0 +0\.0 +5\.0 +0\.0 +0\.0 +4\.0 +2\.5 +4\.0$")
         yaml = self.shown(CLUSTERS / "atlas.json", "-o", "yaml")
         self.assertTrue(yaml.startswith('schema: "vgpualloc.show/1"\nby: "pool"\n'), yaml[:80])

@@ -67,6 +67,11 @@ class CliTest(unittest.TestCase):
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return str(path)
 
+    @staticmethod
+    def flat(text):
+        """A text without its line breaks."""
+        return " ".join(text.split())
+
     def has_solver(self):
         """Whether vgpusim was built with HiGHS, which is no package of Debian's."""
         return "built with HiGHS" not in self.vgpusim("bound").stderr

@@ -91,8 +91,8 @@ class QuotasThatHoldSomePods(Answers):
     def test_one_of_them_is_told_what_it_lacks_and_what_would_help(self):
         file = self.part()
         text = self.answer("why", file, "--pod", "team/j")
-        self.assertEqual(text.splitlines()[0], "team/j (Job): 2 pods run, none waits. 2 more are not made: quota q: 3 of 3 "
-                         "used, 1 more needed (requests.nvidia.com/gpu).")
+        self.assertTrue(self.flat(text).startswith("team/j (Job): 2 pods run, none waits. 2 more are not made: quota q: 3 of 3 "
+                                                   "used, 1 more needed (requests.nvidia.com/gpu). "), text)
         self.assertIn("one more would be made if (each alone, each was tried)\n  quota q is 4", text)
         self.assertIn("counted: team/j-0 1 (runs), team/j-1 1 (runs), team/rest-3 1 (runs)", text)
         answer = self.document("why", file, "--pod", "j")

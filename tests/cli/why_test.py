@@ -170,7 +170,7 @@ class Why(CliTest):
         self.assertEqual(explained["running"]["pods"], [f"serve/ranker-{number}" for number in range(4)])
         self.assertEqual([(group["verdict"], group["pods"]) for group in explained["groups"]], [("all used", ["serve/ranker-4"])])
         self.assertEqual(self.why(ATLAS, "--pod", "asr").splitlines()[0], "serve/asr (ReplicaSet): 2 pods run, none waits.")
-        done = self.vgpusim("why", ATLAS, "--pod", "nb", cwd=SOURCE)
+        done = self.vgpusim("why", SOURCE / ATLAS, "--pod", "nb", cwd=SOURCE)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("expected one owner of that name, with its namespace: dev/nb, research/nb", done.stderr)
 
@@ -214,7 +214,7 @@ class Why(CliTest):
             return {"containers": [{"name": "m", "resources": {"limits": {"nvidia.com/gpu": str(count)}}}]}
 
         many = template("Pod", gpus(2147483647))
-        for file, words in ((many, "got '2147483647', expected at most 1024 devices"),
+        for file, words in ((many, "nvidia.com/gpu: got '2147483647', expected a whole number from 0 to 1024"),
                             (template("Job", {"parallelism": 0, "template": {"spec": gpus(1)}}), "pods: got '0', expected an object that makes 1 to 100000 pods"),
                             (template("Job", {"parallelism": 10**9, "template": {"spec": gpus(1)}}), "pods: got '1000000000', expected")):
             done = self.vgpusim("why", atlas, "--pod", self.write("g.json", file))
@@ -273,6 +273,33 @@ class Why(CliTest):
         self.assertNotIn("llm-3", done.stdout)
         self.assertIn("1 pod without a node", done.stdout)
 
+    def test_one_namespace_all_rows_and_other_forms(self):
+        whole = self.document(ATLAS)
+        of_train = json.loads(self.vgpusim("why", SOURCE / ATLAS, "-n", "train", "-o", "json").stdout)
+        self.assertEqual(of_train["groups"], [group for group in whole["groups"] if group["pods"][0].startswith("train/")])
+        self.assertEqual((of_train["pods_wait"], of_train["makes_no_pods"]), (2, []))
+        done = self.vgpusim("why", SOURCE / ATLAS, "-n", "nobody")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("-n nobody: no pod; namespaces are dev, research, serve, train", done.stderr)
+        self.assertEqual(self.vgpusim("why", SOURCE / ATLAS, "-n", "train", "--pod", "train/llm-3").returncode, 2)
+        pods = [{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": f"w-{number}", "namespace": "many"},
+                 "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": str(9 + number)}}}]}} for number in range(12)]
+        cluster = json.loads((SOURCE / ATLAS).read_text())
+        cluster["items"] += pods
+        file = self.write("many.json", json.dumps(cluster))
+        self.assertRegex(self.vgpusim("why", file).stdout, r"(?m)^\d+ more ")
+        every = self.vgpusim("why", file, "--all").stdout
+        self.assertNotRegex(every, r"(?m)^\d+ more ")
+        self.assertTrue(all(f"many/w-{number} " in every for number in range(12)))
+        atlas = SOURCE / ATLAS
+        for arguments in (("why", atlas), ("why", atlas, "--pod", "train/llm-3"), ("plan", atlas, "--consolidate", "nodes"),
+                          ("whatif", atlas, "--uncordon", "a100-3")):
+            yaml, plain = (self.vgpusim(*arguments, "-o", form).stdout for form in ("yaml", "json"))
+            self.assertEqual([line.split(":")[0] for line in yaml.splitlines() if re.match(r"\w+:", line)], list(json.loads(plain)))
+            refused = self.vgpusim(*arguments, "-o", "yaml", "--json")
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+            self.assertIn("-o: got 'yaml', expected either this format or --json", refused.stderr)
+
     def test_storage_and_huge_pages_are_named(self):
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "w", "namespace": "d"}, "spec": {"containers": [
             {"name": "c", "resources": {"requests": {"ephemeral-storage": "20Gi"}, "limits": {"hugepages-2Mi": "1Gi", "memory": "1Gi",
@@ -280,7 +307,7 @@ class Why(CliTest):
         cluster = json.loads((SOURCE / ATLAS).read_text())
         cluster["items"].append(pod)
         file = self.write("c.json", json.dumps(cluster))
-        text = self.vgpusim("why", file, "--pod", "d/w").stdout
+        text = self.flat(self.vgpusim("why", file, "--pod", "d/w").stdout)
         for words in ("ephemeral storage (spec.containers[].resources)", "huge pages (spec.containers[].resources)"):
             self.assertIn(words, text)
 

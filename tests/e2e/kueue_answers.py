@@ -38,7 +38,7 @@ def ours(vgpusim, entry, folder):
     result = {"let_in": pods["wanted"] - pods["held_back"], "words": (pods["quota"] or {}).get("text", ""), "refused": pods["refused"],
               "nodes": sorted(place["node"] for place in pods["placed"])}
     if pods["has_devices"]:  # of others nobody asks why
-        result["why"] = "held" if "would wait, queue: " in asked(vgpusim, "why", cluster, "--pod", job) else "let in"
+        result["why"] = "held" if "would wait, queue: " in " ".join(asked(vgpusim, "why", cluster, "--pod", job).split()) else "let in"
     return result
 
 

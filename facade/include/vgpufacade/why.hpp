@@ -17,6 +17,7 @@ namespace vgpufacade {
 /// Names of inputs are those of a source.
 struct why_question {
     std::vector<std::string> cluster; ///< inputs with the objects
+    std::string ns{};                 ///< of all that wait, only those of this namespace; empty: of all
     vgpusim::dialect_files dialects{};
 };
 

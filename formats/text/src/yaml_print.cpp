@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "vgpualloc/core/config.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuformats/yaml.hpp"
 
@@ -69,6 +70,12 @@ std::string print_yaml(const document& value) {
         text = print_json(value) + "\n";
     }
     return text;
+}
+
+std::string yaml_of_json(std::string_view json) {
+    const auto value = parse_json(json, "answer");
+    VGA_ASSERT(value.has_value(), "it was printed from a document");
+    return print_yaml(*value);
 }
 
 } // namespace vgpuformats

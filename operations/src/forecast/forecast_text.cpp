@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "../show/overview_tables.hpp"
+#include "../show/short_lines.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuops/forecast/forecast.hpp"
@@ -117,7 +118,7 @@ std::string gpus_words(const std::string& asks) {
 
 void add_scattered_line(const cluster_forecast& forecast, std::string& text) {
     if (forecast.scattered_asks.empty()) return;
-    constexpr std::size_t words_max = 40; // the line has 100 columns, if no name in it is long
+    constexpr std::size_t words_max = 40; // a line
     const std::vector<std::string>& asks = forecast.scattered_asks;
     std::string who = "pods of " + gpus_words(asks.front());
     std::size_t shown = 1;
@@ -168,7 +169,7 @@ std::string forecast_text(const cluster_forecast& forecast) {
     add_scattered_line(forecast, text);
     add_note(forecast, text);
     for (const std::string& line : explaining::warning_lines(forecast.warnings)) text += "warning: " + line + "\n";
-    return text;
+    return show::with_short_lines(text);
 }
 
 std::string forecast_json(const cluster_forecast& forecast) {

@@ -88,18 +88,6 @@ std::vector<std::string> not_looked_at(const kube::snapshot& state) {
     return explaining::not_considered(state, pods);
 }
 
-/// Error unknown_name for a namespace that no pod is in.
-expected<void> check_namespace(const kube::snapshot& state, const std::string& ns) {
-    if (ns.empty()) return {};
-    std::set<std::string> names;
-    for (const kube::bound_pod& bound : state.bound) names.insert(bound.pod.ns);
-    for (const kube::snapshot_pod& pod : state.pending) names.insert(pod.ns);
-    if (names.contains(ns)) return {};
-    const std::vector<std::string> sorted{names.begin(), names.end()};
-    return unexpected(bad_input(error_code::unknown_name, "", "no pod; namespaces are " + vgpuformats::some_of(sorted))
-                          .at("-n " + ns));
-}
-
 } // namespace
 
 expected<overview> overview_while(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,

@@ -28,6 +28,9 @@ struct grouping {
 [[nodiscard]] expected<grouping> grouping_of(const kube::snapshot& state, const std::string& by);
 [[nodiscard]] constexpr bool is_of_pods(row_kind rows) noexcept { return rows >= row_kind::resource; }
 
+/// Error unknown_name, at "-n", for a namespace that no pod is in; an empty one is none.
+[[nodiscard]] expected<void> check_namespace(const kube::snapshot& state, const std::string& ns);
+
 /// Takes the nodes out of the cluster that are not in the set, and what runs there.
 void keep_nodes(kube::snapshot& state, const std::vector<bool>& set);
 

@@ -147,22 +147,24 @@ std::string labels_of(const device_row& row) {
     std::string words;
     for (const auto& [key, value] : row.labels) {
         const bool is_of_discovery = key.starts_with("nvidia.com/") || key.starts_with("feature.node.kubernetes.io/") ||
-                                     key.starts_with("beta.kubernetes.io/") || key == vgpualloc::hostname_label;
-        if (!is_of_discovery) words += (words.empty() ? "" : ",") + key + "=" + value;
+                                     key.starts_with("beta.kubernetes.io/") || key == "kubernetes.io/os" ||
+                                     key == "kubernetes.io/arch" || key == vgpualloc::hostname_label;
+        if (!is_of_discovery && value != row.key) words += (words.empty() ? "" : ",") + key + "=" + value;
     }
     return words.empty() ? "-" : words;
 }
 
-std::vector<std::string> wide_cells(const device_row& row) {
+/// Memory and compute, of GPUs and of hosts.
+std::vector<std::string> host_cells(const device_row& row) {
     constexpr std::int64_t mib_per_gib = 1024;
     const auto gib = [](std::int64_t used_mib, std::int64_t mib) {
-        return fmt::format("{} of {} GiB", used_mib / mib_per_gib, mib / mib_per_gib);
+        return fmt::format("{}/{}", used_mib / mib_per_gib, mib / mib_per_gib);
     };
     // A GPU whose memory nothing says has 1 MiB.
     const std::string memory =
         row.memory_mib > row.gpus ? gib(row.memory_used_mib, row.memory_mib) : std::string{unknown_word};
-    return {memory, fmt::format("{} of {}", row.cores_used, row.cores),
-            fmt::format("{} of {}", row.cpu_used_milli / 1000, row.cpu_milli / 1000),
+    return {memory, fmt::format("{}/{}", row.cores_used, row.cores),
+            fmt::format("{}/{}", row.cpu_used_milli / 1000, row.cpu_milli / 1000),
             gib(row.host_memory_used_mib, row.host_memory_mib)};
 }
 
@@ -184,22 +186,13 @@ printed_table device_table(const overview& seen, const rounded_rows& tenths, con
     headings = {{"KIND"},           {"NODES", true}, {"GPUS", true}, {"USED", true, true}, {"FREE", true, true},
                 {"OUT", true, true}};
     if (has_keys) headings.insert(headings.begin(), {key_heading(seen.by)});
-    if (options.is_wide) {
-        for (const char* const heading : {"MEMORY", "CORES", "CPU", "HOST MEMORY"}) headings.push_back({heading, true});
-    }
     headings.push_back({"LARGEST THAT FITS"});
-    if (options.is_wide) headings.push_back({"LABELS"});
     const auto add = [&](const std::string& key, const std::string& kind, std::vector<std::string> numbers,
                          const three_parts& parts, const device_row* row) {
         std::vector<std::string> cells{has_keys || kind.empty() ? key : kind};
         if (has_keys) cells.push_back(kind);
         std::ranges::move(numbers, std::back_inserter(cells));
-        if (options.is_wide) {
-            std::vector<std::string> amounts = row == nullptr ? std::vector<std::string>(4) : wide_cells(*row);
-            std::ranges::move(amounts, std::back_inserter(cells));
-        }
         cells.push_back(row == nullptr ? "" : largest_words(*row));
-        if (options.is_wide) cells.push_back(row == nullptr ? "" : labels_of(*row));
         table.rows.push_back({.cells = std::move(cells), .parts = {parts.begin(), parts.end()}});
     };
     const std::vector<device_line> lines = lines_of(seen, tenths);
@@ -318,15 +311,32 @@ printed_table first_table(const overview& seen, const rounded_rows& tenths, cons
     return pod_table(seen, seen.pod_rows, key_heading(seen.by), tenths.total, options);
 }
 
+printed_table hosts_table(const overview& seen, const rounded_rows& tenths, const table_options& options) {
+    const bool has_keys = std::ranges::any_of(seen.rows, [](const device_row& row) { return !row.key.empty(); });
+    printed_table table{
+        .columns = {{"KIND"}, {"MEMORY GIB", true}, {"CORES", true}, {"CPU", true}, {"HOST GIB", true}, {"LABELS"}}};
+    if (has_keys) table.columns.insert(table.columns.begin(), {key_heading(seen.by)});
+    const std::vector<device_line> lines = lines_of(seen, tenths);
+    for (const std::size_t i : shown_lines(lines, rows_max(options)).first) {
+        const device_row& row = lines[i].sum;
+        std::vector<std::string> cells{row.kind};
+        if (has_keys) cells.insert(cells.begin(), lines[i].key.empty() ? "-" : lines[i].key);
+        for (std::string& cell : host_cells(row)) cells.push_back(std::move(cell));
+        cells.push_back(labels_of(row));
+        table.rows.push_back({.cells = std::move(cells)});
+    }
+    return table;
+}
+
 printed_table idle_table(const overview& seen, const three_parts& total, const table_options& options) {
     if (seen.shapes.empty()) return {};
-    printed_table table{
-        .title = fmt::format("IDLE: of {} GPUs, to each shape that runs or waits", gpus(total[1] + total[2])),
-        .columns = {{"SHAPE"}, {"RUN", true}, {"WAIT", true}, {"MORE", true}}};
+    printed_table table{.title = fmt::format("IDLE: of {} GPUs, to each shape that runs or waits{}",
+                                             gpus(total[1] + total[2]),
+                                             options.is_wide ? "; wrong kind by model, layout and rules" : ""),
+                        .columns = {{"SHAPE"}, {"RUN", true}, {"WAIT", true}, {"MORE", true}}};
     const std::vector<const char*> causes =
-        options.is_wide
-            ? std::vector{"OF USE", "SCATTERED", "HOST FULL", "WRONG MODEL", "WRONG LAYOUT", "NOT ALLOWED", "OUT"}
-            : std::vector{"OF USE", "SCATTERED", "HOST FULL", "WRONG KIND", "OUT"};
+        options.is_wide ? std::vector{"OF USE", "SCATTERED", "HOST FULL", "MODEL", "LAYOUT", "RULES", "OUT"}
+                        : std::vector{"OF USE", "SCATTERED", "HOST FULL", "WRONG KIND", "OUT"};
     for (const char* const cause : causes) table.columns.push_back({cause, true, true});
     const auto add = [&](const std::string& name, std::int64_t run, std::int64_t wait, const std::string& more,
                          const vgpualloc::idle_parts& parts, const wrong_kinds& excluded) {

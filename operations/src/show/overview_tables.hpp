@@ -27,6 +27,8 @@ namespace vgpuops::show {
 
 /// Each is one table, without rows where there is none. `tenths` are those of in_tenths().
 [[nodiscard]] printed_table first_table(const overview& seen, const rounded_rows& tenths, const table_options& options);
+/// Empty where the first table has pods.
+[[nodiscard]] printed_table hosts_table(const overview& seen, const rounded_rows& tenths, const table_options& options);
 [[nodiscard]] printed_table idle_table(const overview& seen, const three_parts& total, const table_options& options);
 /// The namespaces, unless the first table has them.
 [[nodiscard]] printed_table user_table(const overview& seen, const three_parts& total, const table_options& options);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "overview_tables.hpp"
+#include "short_lines.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpuformats/some_names.hpp"
 #include "vgpuops/show/overview.hpp"
@@ -91,6 +92,7 @@ overview_tables tables_of(const overview& seen, const table_options& options) {
                            .not_looked_at = not_looked_at_line(seen)};
     if (seen.gpus == 0) return result;
     result.first = first_table(seen, tenths, options);
+    if (options.is_wide) result.hosts = hosts_table(seen, tenths, options);
     result.idle = idle_table(seen, tenths.total, options);
     result.users = user_table(seen, tenths.total, options);
     return result;
@@ -99,12 +101,12 @@ overview_tables tables_of(const overview& seen, const table_options& options) {
 std::string overview_text(const overview& seen, const table_options& options) {
     const overview_tables tables = tables_of(seen, options);
     std::string text = tables.usage + "\n" + tables.waiting + "\n";
-    for (const printed_table* const table : {&tables.first, &tables.idle, &tables.users}) {
+    for (const printed_table* const table : {&tables.first, &tables.hosts, &tables.idle, &tables.users}) {
         if (!table->rows.empty()) text += "\n" + text_of(*table);
     }
     if (!tables.cost.empty()) text += "\n" + tables.cost;
     for (const std::string& line : tables.warnings) text += "warning: " + line + "\n";
-    return text + tables.not_looked_at + "\n";
+    return with_short_lines(text + tables.not_looked_at + "\n");
 }
 
 } // namespace vgpuops::show

@@ -61,11 +61,18 @@ bool is_counted(const vgpualloc::device_spec& spec) {
     return spec.mode->units().in_units() || spec.mode->name() == "exclusive";
 }
 
-/// The least that one device's worth of a request uses of an empty device of some of these kinds; none: no kind serves
-/// it.
-std::optional<std::int64_t> least_use(const vgpualloc::cluster& nodes, const std::set<std::uint32_t>& kinds,
-                                      const vgpualloc::device_request& request) {
-    std::optional<std::int64_t> least;
+/// Whether devices are asked for by number alone: a whole GPU on one node may be a replica of one on another.
+bool is_of_units_alone(const vgpualloc::device_request& request) {
+    return request.profile.empty() && request.memory.count() == 0 && !request.memory_percent &&
+           request.cores == vgpualloc::whole_compute;
+}
+
+/// The least that one device's worth of a request uses of an empty device of some of these kinds, or the most of one
+/// that is asked for by number alone; none: no kind serves it.
+std::optional<std::int64_t> use_of_empty(const vgpualloc::cluster& nodes, const std::set<std::uint32_t>& kinds,
+                                         const vgpualloc::device_request& request) {
+    const bool takes_most = is_of_units_alone(request);
+    std::optional<std::int64_t> result;
     std::vector<vgpualloc::partition> parts;
     for (const std::uint32_t kind : kinds) {
         const vgpualloc::device_spec& spec = nodes.kinds[kind];
@@ -74,9 +81,9 @@ std::optional<std::int64_t> least_use(const vgpualloc::cluster& nodes, const std
         spec.mode->candidates(spec, {}, request, parts);
         if (parts.empty()) continue;
         const auto used = spec.mode->used(spec, spec.mode->with(spec, {}, parts.front())).count();
-        if (!least || used < *least) least = used;
+        if (!result || (takes_most ? used > *result : used < *result)) result = used;
     }
-    return least;
+    return result;
 }
 
 /// How many of the devices an empty node could give one by one, at most as many as are asked for.
@@ -158,10 +165,10 @@ std::int64_t asked_by(const kube::snapshot& state, const vgpualloc::pod_request&
         std::optional<std::int64_t> unit_use;
         for (const vgpualloc::host_rules& rules : nearest_first) {
             for (const bool has_to_serve : {true, false}) {
-                if (!unit_use) unit_use = least_use(nodes, kinds_for(nodes, rules, devices, has_to_serve), devices);
+                if (!unit_use) unit_use = use_of_empty(nodes, kinds_for(nodes, rules, devices, has_to_serve), devices);
             }
         }
-        if (!unit_use) unit_use = least_use(nodes, all, devices);
+        if (!unit_use) unit_use = use_of_empty(nodes, all, devices);
         sum += devices.count * unit_use.value_or(vgpualloc::whole_gpu.count());
     }
     return sum;
@@ -211,7 +218,7 @@ uses_of_kind uses_of(const vgpualloc::cluster& nodes, std::uint32_t kind,
                      const std::vector<vgpualloc::device_request>& asked) {
     uses_of_kind result;
     for (const vgpualloc::device_request& request : asked) {
-        result.one.push_back(least_use(nodes, {kind}, request));
+        result.one.push_back(use_of_empty(nodes, {kind}, request));
         result.all += result.one.back().value_or(0) * request.count;
     }
     return result;

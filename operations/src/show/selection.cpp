@@ -2,11 +2,15 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "overview_parts.hpp"
 #include "vgpualloc/kube/node_set.hpp"
+#include "vgpuformats/some_names.hpp"
 
 namespace vgpuops::show {
 
@@ -34,6 +38,17 @@ expected<grouping> grouping_of(const kube::snapshot& state, const std::string& b
     auto key = kube::label_key_of(state.nodes().nodes, by, words);
     if (!key) return unexpected(std::move(key).error().at("--by " + by));
     return grouping{.rows = row_kind::label, .name = *std::move(key)};
+}
+
+expected<void> check_namespace(const kube::snapshot& state, const std::string& ns) {
+    if (ns.empty()) return {};
+    std::set<std::string> names;
+    for (const kube::bound_pod& bound : state.bound) names.insert(bound.pod.ns);
+    for (const kube::snapshot_pod& pod : state.pending) names.insert(pod.ns);
+    if (names.contains(ns)) return {};
+    const std::vector<std::string> sorted{names.begin(), names.end()};
+    return unexpected(bad_input(error_code::unknown_name, "", "no pod; namespaces are " + vgpuformats::some_of(sorted))
+                          .at("-n " + ns));
 }
 
 void keep_nodes(kube::snapshot& state, const std::vector<bool>& set) {

@@ -11,7 +11,8 @@
 namespace vgpuops::show {
 
 /// Rows of as many cells as there are headings, two spaces apart. Cells are shown as printable() does; UTF-8 counts by
-/// characters.
+/// characters. Where a row is longer than a line, the widest texts are broken between words and go on below themselves,
+/// unless a cell of the table is a command to paste.
 class text_columns {
 public:
     using column = table_column;
@@ -21,6 +22,9 @@ public:
     [[nodiscard]] std::string text() const;
 
 private:
+    [[nodiscard]] std::string lines_of(const std::vector<std::string>& row,
+                                       const std::vector<std::size_t>& widths) const;
+
     std::vector<column> columns_;
     std::vector<std::vector<std::string>> rows_;
 };

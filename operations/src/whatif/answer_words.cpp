@@ -1,6 +1,7 @@
 // Answers in words.
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "../show/overview_tables.hpp"
+#include "../show/short_lines.hpp"
 #include "../why/why_words.hpp"
 #include "answer_parts.hpp"
 #include "placement_words.hpp"
@@ -236,16 +238,21 @@ void add_anew(const answer& answered, std::string& text) {
         std::ranges::sort(all);
         return show::folded_names(all, pieces_max);
     };
+    const auto more = std::ssize(started) - std::ssize(lost);
     std::string line =
-        fmt::format("Placed anew, {} more {}{}, {} would stand elsewhere{}", pods_words(std::ssize(started)),
-                    started.size() == 1 ? "runs" : "run", started.empty() ? "" : " (" + names(started) + ")",
+        fmt::format("Placed anew, {} {} {}{}, {} would stand elsewhere{}", pods_words(std::abs(more)),
+                    more < 0 ? "fewer" : "more", std::abs(more) == 1 ? "runs" : "run",
+                    started.empty() ? "" : fmt::format(" ({}{})", lost.empty() ? "" : "new: ", names(started)),
                     elsewhere.size(), elsewhere.empty() ? "" : ": " + names(elsewhere));
     if (elsewhere.empty() && answered.kept_bare > 0) {
         line += fmt::format(" ({} that {} no controller {} where {})", pods_words(answered.kept_bare),
                             answered.kept_bare == 1 ? "has" : "have", answered.kept_bare == 1 ? "stays" : "stay",
                             answered.kept_bare == 1 ? "it is" : "they are");
     }
-    if (!lost.empty()) line += fmt::format("; {} would lose their place: {}", lost.size(), names(lost));
+    if (!lost.empty()) {
+        line +=
+            fmt::format("; {} would lose {} place: {}", lost.size(), lost.size() == 1 ? "its" : "their", names(lost));
+    }
     add_line(text, line + ".");
     const show::three_parts before = show::in_tenths(answered.view_before.seen).total;
     const show::three_parts after = show::in_tenths(answered.view_after.seen).total;
@@ -285,7 +292,7 @@ std::string answer_text(const answer& answered, bool lists_all) {
                                    is_one_policy ? "" : ", devices by " + answered.device_policy));
     }
     why::add_last_lines(answered.warnings, answered.not_considered, text);
-    return text;
+    return show::with_short_lines(text);
 }
 
 } // namespace vgpuops::whatif

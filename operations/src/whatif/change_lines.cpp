@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "../show/short_lines.hpp"
 #include "answer_parts.hpp"
 #include "placement_words.hpp"
 #include "vgpuops/show/names.hpp"
@@ -19,7 +20,6 @@ namespace vgpuops::whatif {
 namespace {
 
 constexpr std::size_t lines_of_a_mark = 10;
-constexpr std::size_t line_width = 100;
 constexpr std::size_t name_width_max = 40;
 
 /// What is said of one line's nodes or pods.
@@ -237,7 +237,7 @@ public:
 private:
     bool appended(const change_line& waiting) {
         const std::string more = fmt::format(";  {}: {}", waiting.name, waiting.words.details);
-        if (line_.empty() || line_.size() + more.size() > line_width) return false;
+        if (line_.empty() || line_.size() + more.size() > show::line_width) return false;
         line_ += more;
         return true;
     }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "../show/overview_tables.hpp"
+#include "../show/short_lines.hpp"
 #include "answer_parts.hpp"
 #include "placement_words.hpp"
 #include "vgpuops/show/names.hpp"
@@ -199,13 +200,18 @@ std::vector<free_part> free_parts_of(const answer& answered) {
 
 void add_comparison(const answer& answered, bool lists_all, std::string& text) {
     constexpr std::size_t name_width = 19;
-    constexpr std::size_t table_width_max = 100;
     const std::vector<comparison_line> lines = gpu_lines(answered);
     std::vector<std::string> left = columns_of(lines, name_width);
     const std::vector<comparison_line> parts = part_lines(answered, lists_all);
-    const std::vector<std::string> right = parts.empty() ? std::vector<std::string>{} : columns_of(parts, name_width);
-    const bool is_wide = !right.empty() && left.front().size() + right.front().size() + 3 > table_width_max;
-    if (is_wide) left = columns_of(lines, 0); // as narrow as the names are
+    std::vector<std::string> right = parts.empty() ? std::vector<std::string>{} : columns_of(parts, name_width);
+    const auto fit_in_a_line = [&] {
+        return right.empty() || left.front().size() + 3 + right.front().size() <= show::line_width;
+    };
+    if (!fit_in_a_line()) left = columns_of(lines, 0); // as narrow as the names are
+    if (!fit_in_a_line()) {
+        std::ranges::move(right, std::back_inserter(left));
+        right.clear();
+    }
     text += "\n";
     for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
         const std::string before_gap = i < left.size() ? left[i] : std::string(left.front().size(), ' ');

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "../show/overview_tables.hpp"
+#include "../show/short_lines.hpp"
 #include "../show/text_columns.hpp"
 #include "placement_words.hpp"
 #include "vgpualloc/explain/words.hpp"
@@ -153,7 +154,7 @@ std::string layouts_text(const layouts_found& search, bool all) {
                                    rest_words));
     }
     for (const std::string& line : explaining::warning_lines(search.warnings)) add_line(text, "warning: " + line);
-    return text;
+    return show::with_short_lines(text);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // Plans of moves in words.
 #include <fmt/format.h>
 
+#include "../show/short_lines.hpp"
 #include "../why/why_words.hpp"
 #include "placement_words.hpp"
 #include "vgpuformats/json.hpp"
@@ -119,7 +120,7 @@ std::string moves_text(const moves_answer& answered) {
         add_line(text, "idle: " + idle_line(answered.idle_before));
     }
     why::add_last_lines(answered.warnings, answered.not_considered, text);
-    return text;
+    return show::with_short_lines(text);
 }
 
 std::string moves_json(const moves_answer& answered) {

@@ -165,7 +165,10 @@ std::string never_words(kube::snapshot& state, const kube::snapshot_pod& pod, co
         return rule_words(state, pod.request.rules, *nearest);
     case node_reason::too_few_free:
     case node_reason::host_full:
-        return fmt::format("{}; at most {} on an empty node", device_words(pod), nearest->checks.front().text);
+        if (const auto most = closest(nodes, nearest->word)) {
+            return fmt::format("{}; at most {} on an empty node", device_words(pod), most->text);
+        }
+        return device_words(pod);
     default:
         return fmt::format("{}; {}", device_words(pod), nearest->checks.front().text);
     }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "../show/overview_tables.hpp"
+#include "../show/short_lines.hpp"
 #include "../show/text_columns.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuops/show/names.hpp"
@@ -91,7 +92,7 @@ std::string owner_text(const owner_answer& answered, const std::vector<std::stri
         add_change_lines(answered.changes, inputs, text);
     }
     add_last_lines(waiting.warnings, waiting.not_looked_at, text);
-    return text;
+    return show::with_short_lines(text);
 }
 
 std::string owner_json(const owner_answer& answered) {

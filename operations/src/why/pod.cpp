@@ -167,8 +167,14 @@ expected<pod_answer> about_held_owner(kube::snapshot& state, const std::vector<k
     result.warnings = state.warnings;
     const kube::manifest* const maker = maker_of(objects, held);
     if (maker == nullptr) return result;
+    const auto pod = kube::read_snapshot_pod(*maker, state);
+    if (pod) {
+        result.asks = show::resources_of(state, pod->object);
+        result.cpu_milli = pod->request.cpu.count();
+        result.memory_mib = vgpualloc::mib_up(pod->request.memory);
+        result.priority = maker->priority;
+    }
     if (held.by_queue) {
-        const auto pod = kube::read_snapshot_pod(*maker, state);
         const std::vector<std::string> names = pod ? takers_of(state, pod->request) : std::vector<std::string>{};
         if (!names.empty()) {
             const char* const which = maker->replicas == 1 ? "its pod" : "its first pod";
@@ -244,7 +250,10 @@ expected<pod_answer> pod_of(const std::vector<kube::manifest>& objects, const vg
         result.since = object->created;
         result.priority = object->priority;
     }
-    if (!result.runs_on.empty()) return result;
+    if (!result.runs_on.empty()) {
+        result.asks = show::resources_of(*state, pod.object);
+        return result;
+    }
     if (auto done = add_verdict(*state, objects, pod, result, stop); !done) return unexpected(done.error());
     return finished(*state, objects, dialects, {.pod = &pod, .verdict = result.verdict}, object, std::move(result),
                     stop);

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "../show/short_lines.hpp"
 #include "../show/text_columns.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuformats/some_names.hpp"
@@ -167,26 +168,6 @@ std::string first_sentence(const pod_answer& answered) {
                        answered.verdict == show::verdict::quota ? "not be made" : "wait", end);
 }
 
-/// "asks: nvidia.com/gpu 4, cpu 48, memory 192 GiB, any node; priority 0; since 2026-11-25T13:00:00Z".
-/// "kube-scheduler: 0/6 nodes are available: …": broken after a comma or semicolon where a line would be too long.
-void add_wrapped(std::string line, const std::string& words, std::string& text) {
-    constexpr std::size_t width = 100;
-    if (words.empty()) return;
-    std::size_t begin = 0;
-    while (begin < words.size()) {
-        const std::size_t space = std::min(words.find(", ", begin), words.find("; ", begin));
-        const std::size_t end = space == std::string::npos ? words.size() : space + 1;
-        const std::string part = words.substr(begin, end - begin);
-        if (line.size() + 1 + part.size() > width) {
-            text += printable(line) + "\n";
-            line = " ";
-        }
-        line += " " + part;
-        begin = space == std::string::npos ? end : end + 1;
-    }
-    text += printable(line) + "\n";
-}
-
 /// "2026-11-25 13:00Z" of "2026-11-25T13:00:00Z"; others as they are.
 std::string moment_words(const std::string& time) {
     constexpr std::string_view pattern = "0000-00-00T00:00:00Z";
@@ -197,6 +178,7 @@ std::string moment_words(const std::string& time) {
     return fmt::format("{} {}Z", time.substr(0, 10), time.substr(11, 5));
 }
 
+/// "nvidia.com/gpu 4, cpu 48, memory 192 GiB, any node; priority 0; since 2026-11-25 13:00Z".
 std::string asked_words(const pod_answer& answered) {
     std::vector<std::string> words;
     for (const auto& [resource, amount] : answered.asks) words.push_back(fmt::format("{} {}", resource, amount));
@@ -260,13 +242,13 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
     if (!answered.runs_on.empty()) {
         std::string text = printable(fmt::format("{} runs on {}.", answered.name, answered.runs_on)) + "\n";
         add_last_lines(answered.warnings, {}, text);
-        return text;
+        return show::with_short_lines(text);
     }
     if (!answered.without_verdict.empty()) {
         const std::string name = answered.kind == "Pod" ? answered.name : answered.name + " (" + answered.kind + ")";
         std::string text = printable(fmt::format("{} {}.", name, answered.without_verdict)) + "\n";
         add_last_lines(answered.warnings, {}, text);
-        return text;
+        return show::with_short_lines(text);
     }
     if (answered.makes_no_pods) {
         const show::held_job& job = *answered.makes_no_pods;
@@ -282,7 +264,7 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
                                             : " by each pod",
                             job.since.empty() ? "" : "; since " + printable(moment_words(job.since)));
         add_last_lines(answered.warnings, {}, text);
-        return text;
+        return show::with_short_lines(text);
     }
     std::string text = printable(first_sentence(answered)) + "\n";
     add_counted(answered.counted, text);
@@ -295,10 +277,10 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
                                   show::folded_names(answered.preempts->pods, pieces_max), answered.preempts->node)) +
             "\n";
     }
-    add_wrapped("asks:", asked_words(answered), text);
-    add_wrapped("kube-scheduler:", answered.scheduler_words, text);
+    text += printable("asks: " + asked_words(answered)) + "\n";
+    if (!answered.scheduler_words.empty()) text += printable("kube-scheduler: " + answered.scheduler_words) + "\n";
     add_last_lines(answered.warnings, answered.not_looked_at, text);
-    return text;
+    return show::with_short_lines(text);
 }
 
 std::string pod_json(const pod_answer& answered, const std::vector<std::string>& inputs) {

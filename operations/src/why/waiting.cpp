@@ -92,7 +92,7 @@ expected<waiting_answer> groups_of_waiting(kube::snapshot& state, const std::vec
     std::vector<const kube::snapshot_pod*> listed = add_groups(state, wanted, waiting.rooms, stop, result);
     if (stop.raised()) return unexpected(stop_signal::stopped());
     for (const kube::snapshot_pod& pod : state.pending) {
-        if (is_wanted || !show::asks_for_unread(state, pod)) continue;
+        if ((is_wanted && !is_wanted(pod.full_name())) || !show::asks_for_unread(state, pod)) continue;
         ++result.unread;
         listed.push_back(&pod);
     }
@@ -102,11 +102,14 @@ expected<waiting_answer> groups_of_waiting(kube::snapshot& state, const std::vec
 }
 
 expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects, const vgpualloc::dialect_set& dialects,
-                                    const stop_signal& stop) {
+                                    const std::string& ns, const stop_signal& stop) {
     auto state = kube::make_snapshot(objects, dialects, stop);
     if (!state) return unexpected(std::move(state).error());
-    auto result = groups_of_waiting(*state, objects, stop);
-    if (result) result->makes_no_pods = show::held_jobs(*state, objects, {});
+    if (auto checked = show::check_namespace(*state, ns); !checked) return unexpected(std::move(checked).error());
+    std::function<bool(const std::string&)> is_wanted;
+    if (!ns.empty()) is_wanted = [prefix = ns + "/"](const std::string& pod) { return pod.starts_with(prefix); };
+    auto result = groups_of_waiting(*state, objects, stop, is_wanted);
+    if (result) result->makes_no_pods = show::held_jobs(*state, objects, {.ns = ns});
     return result;
 }
 

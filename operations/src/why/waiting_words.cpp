@@ -1,6 +1,7 @@
 // Pods that wait, as text and as a document.
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "../show/short_lines.hpp"
 #include "vgpualloc/explain/words.hpp"
 #include "vgpualloc/metrics/round_to_total.hpp"
 #include "vgpuformats/json.hpp"
@@ -139,12 +141,14 @@ show::printed_table waiting_table(const waiting_answer& answered, const waiting_
     return table;
 }
 
-std::string waiting_text(const waiting_answer& answered) {
+std::string waiting_text(const waiting_answer& answered, bool lists_all) {
     std::string text = waiting_sentence(answered) + "\n";
-    const show::printed_table table = waiting_table(answered);
+    constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
+    const show::printed_table table = waiting_table(
+        answered, lists_all ? waiting_options{.rows_max = no_limit, .names_max = no_limit} : waiting_options{});
     if (!table.rows.empty()) text += show::text_of(table);
     add_last_lines(answered.warnings, answered.not_looked_at, text);
-    return text;
+    return show::with_short_lines(text);
 }
 
 document groups_json(const std::vector<waiting_group>& groups) {

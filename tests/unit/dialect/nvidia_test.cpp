@@ -443,6 +443,40 @@ TEST(nvidia_dialect, reads_gpus_where_hami_has_another_name_for_them) {
     EXPECT_EQ(dialects[asked[0]].name(), "nvidia");
 }
 
+/// Whose nvidia.com/gpu is depends on whether some node registers GPUs with HAMi, and on what else a pod names.
+TEST(nvidia_dialect, whole_gpus_are_of_the_plugin_where_no_node_is_of_hami) {
+    const auto plain = node_of({{"nvidia.com/gpu", "8"}}, {{"nvidia.com/gpu.product", a100_80}});
+    auto hami = plain;
+    hami.annotations = {{"hami.io/node-nvidia-register", "[]"}};
+    const auto spoken = [](const std::vector<const kubernetes::node*>& nodes, const kubernetes::pod& pod) {
+        const auto dialects = dialect_set{}.for_nodes(nodes);
+        std::string names;
+        for (const std::size_t position : dialects.asked_by(pod)) names += std::string{dialects[position].name()} + " ";
+        return names;
+    };
+    const auto whole = pod_of({asking("nvidia.com/gpu", 1)});
+    EXPECT_EQ(spoken({&plain}, whole), "nvidia ");
+    EXPECT_EQ(spoken({&plain, &hami}, whole), "hami ");
+    EXPECT_EQ(spoken({}, whole), "hami ") << "nobody knows";
+    const auto both = pod_of({asking("nvidia.com/gpu", 1), asking("nvidia.com/mig-1g.10gb", 1)});
+    EXPECT_EQ(spoken({&plain}, both), "nvidia ");
+    EXPECT_EQ(spoken({&plain, &hami}, both), "hami nvidia ");
+    for (const char* const amount : {"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"}) {
+        auto part = pod_of({asking("nvidia.com/gpu", 1)});
+        part.containers.front().limits[amount] = part.containers.front().requests[amount] = 10;
+        EXPECT_EQ(spoken({&plain}, part), "hami ") << amount;
+    }
+    auto tagged = whole;
+    tagged.annotations = {{"nvidia.com/use-gputype", "T4"}};
+    const auto dialects = dialect_set{}.for_nodes(std::vector<const kubernetes::node*>{&plain});
+    const auto request = dialects.find("nvidia")->read_pod(tagged);
+    ASSERT_TRUE(request.has_value());
+    EXPECT_THAT(request->containers.at(0).types_allowed, IsEmpty()) << "the plugin reads no annotation";
+    EXPECT_TRUE(dialects.mistaken_resources(whole).empty());
+    EXPECT_TRUE(dialects.find("nvidia")->read_pod(pod_of({asking("nvidia.com/gpu", 5000)})).has_value())
+        << "too many, but a number";
+}
+
 TEST(nvidia_dialect, units_of_gpus_are_an_entry_each_where_some_node_has_several_on_one) {
     const auto plain = node_of({{"nvidia.com/gpu", "8"}}, {{"nvidia.com/gpu.product", a100_80}});
     auto shared = node_of({{"nvidia.com/gpu", "8"}}, {{"nvidia.com/gpu.replicas", "4"}});

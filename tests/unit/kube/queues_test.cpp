@@ -166,6 +166,23 @@ TEST(queues, a_pending_pod_group_names_what_its_queue_lacks) {
     }
 }
 
+/// Volcano's allocate asks the queue for each pod of a group that it has let in.
+TEST(queues, a_pod_group_that_is_let_in_starts_no_pod_beyond_its_queue) {
+    const auto held = [](const std::string& text) { return groups_held_back(read(text)); };
+    const std::string used = "allocated: {nvidia.com/gpu: '5'}";
+    EXPECT_THAT(held(volcano("Inqueue", used) + pod("p", "g", 4)),
+                ElementsAre(Pair("ns/g", "queue research: nvidia.com/gpu 5 of 8 used, 4 more needed")));
+    EXPECT_THAT(held(volcano("Inqueue", used) + pod("p", "g", 3)), IsEmpty());
+    EXPECT_THAT(held(volcano("Inqueue", used) + pod("p", "g", 4) + pod("q", "g", 3)), IsEmpty()) << "one starts";
+    std::string gang = volcano("Inqueue", used);
+    gang.replace(gang.find("minMember: 1"), 12, "minMember: 2");
+    EXPECT_THAT(held(gang + pod("p", "g", 2) + pod("q", "g", 2)),
+                ElementsAre(Pair("ns/g", "queue research: nvidia.com/gpu 7 of 8 used, 2 more needed")));
+    EXPECT_THAT(held(gang + pod("p", "g", 2) + pod("r", "g", 2, "n1")), IsEmpty()) << "one runs already";
+    EXPECT_THAT(held(volcano("Running", "state: Closed") + pod("p", "g", 1)),
+                ElementsAre(Pair("ns/g", "queue research is closed")));
+}
+
 TEST(queues, a_snapshot_holds_back_the_pods_of_such_a_group) {
     const std::string node = "kind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '8', memory: 8Gi, pods: 9, "
                              "nvidia.com/gpu: '8'}}\n";

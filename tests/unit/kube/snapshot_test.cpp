@@ -179,7 +179,7 @@ TEST(snapshot, pending_pods_keep_their_request_or_its_error) {
     EXPECT_EQ(good.container_names, std::vector<std::string>{"main"});
     ASSERT_TRUE(state.pending[1].failure.has_value());
     EXPECT_EQ(state.pending[1].failure->code, error_code::unsupported);
-    EXPECT_THAT(state.pending[1].failure->message(), HasSubstr("volcano_vgpu, hami"));
+    EXPECT_THAT(state.pending[1].failure->message(), HasSubstr("volcano_vgpu, nvidia"));
 }
 
 TEST(snapshot, typical_requests_are_those_of_all_pods) {

@@ -58,6 +58,7 @@ std::string dialect_set::binding_node(const kubernetes::pod& pod) const {
 }
 
 dialect_set dialect_set::for_nodes(std::span<const kubernetes::node* const> nodes) const {
+    if (nodes.empty()) return *this; // nobody knows which plugins there are
     std::vector<std::set<std::string>> traits(dialects_.size());
     for (std::size_t i = 0; i < dialects_.size(); ++i) {
         for (const kubernetes::node* node : nodes) {

@@ -125,6 +125,8 @@ std::string hami_dialect::what_else_it_takes(const std::string& resource) const 
 std::string hami_dialect::binding_node(const kubernetes::pod& pod) const { return hami_text::binding_node(pod); }
 
 bool hami_dialect::requests(const kubernetes::pod& pod) const {
+    // Whole GPUs of NVIDIA's own plugin: dialect nvidia reads them.
+    if (options_.count_name == nvidia::gpu_resource && counts_init_apart(pod)) return false;
     const auto asks = [&configured = options_](const kubernetes::container& container) {
         const auto limited = [&container](const std::string& name) { return container.limits.contains(name); };
         if (limited(configured.count_name) || container.requests.contains(configured.count_name)) return true;

@@ -2,6 +2,8 @@
 #include "vgpualloc/dialect/nvidia.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <utility>
 
 #include "counted_resources.hpp"
@@ -10,6 +12,7 @@
 #include "nvidia_parts.hpp"
 #include "text.hpp"
 #include "vgpualloc/dialect/config.hpp"
+#include "vgpualloc/dialect/hami.hpp"
 #include "vgpualloc/model/limits.hpp"
 
 namespace vgpualloc::dialects::nvidia {
@@ -35,39 +38,43 @@ public:
     [[nodiscard]] bool reads_init_containers() const noexcept override { return true; }
 
     [[nodiscard]] bool requests(const kubernetes::pod& pod) const override {
-        return std::ranges::any_of(text::all_containers(pod), [this](const kubernetes::container* container) {
-            return std::ranges::any_of(container->requests, [this](const auto& entry) { return reads(entry.first); });
+        const auto reads = resources_of(pod);
+        return std::ranges::any_of(text::all_containers(pod), [&reads](const kubernetes::container* container) {
+            return std::ranges::any_of(container->requests, [&reads](const auto& entry) { return reads(entry.first); });
         });
     }
 
     [[nodiscard]] expected<pod_request> read_pod(const kubernetes::pod& pod) const override {
+        const auto reads = resources_of(pod);
         pod_request request;
         for (const auto* const list : {&pod.init_containers, &pod.containers}) {
             for (const kubernetes::container& container : *list) {
                 const bool ends = list == &pod.init_containers && !container.stays;
                 for (const auto& [resource, amount] : container.requests) {
                     if (!reads(resource) || amount == 0) continue;
-                    if (amount < 0 || amount > devices_per_node_max) {
-                        return unexpected(out_of_range(pod, container, resource));
+                    const std::int64_t amount_max = amount_max_of(resource);
+                    if (amount < 0 || amount > amount_max) {
+                        return unexpected(out_of_range(pod, container, resource, amount_max));
                     }
                     if (!ends) add_entries(resource, amount, request.containers);
                 }
             }
         }
-        const auto counts = [this](const std::string& resource) { return reads(resource); };
-        for (const auto& [resource, amount] : needed_at_init(pod, counts)) {
+        for (const auto& [resource, amount] : needed_at_init(pod, reads)) {
             add_entries(resource, amount, request.containers);
         }
         return request;
     }
 
     [[nodiscard]] std::string trait_of(const kubernetes::node& node) const override {
-        return options_.reads_gpu && offers_gpus_in_units(node, options_.sharing) ? "units" : "";
+        if (!options_.reads_gpu && node.annotations.contains(hami::register_annotation)) return hami_trait;
+        return offers_gpus_in_units(node, options_.sharing) ? units_trait : "";
     }
     [[nodiscard]] std::shared_ptr<const dialect> for_traits(const std::set<std::string>& traits) const override {
-        if (traits.empty()) return nullptr;
+        if (traits.contains(hami_trait)) return nullptr;
         options adapted = options_;
-        adapted.counts_units = true;
+        adapted.reads_whole_gpus = !options_.reads_gpu;
+        adapted.counts_units = traits.contains(units_trait);
         return make(std::move(adapted));
     }
 
@@ -89,6 +96,9 @@ public:
     }
 
 private:
+    static constexpr const char* hami_trait = "hami";
+    static constexpr const char* units_trait = "units";
+
     void add_entries(const std::string& resource, std::int64_t amount, std::vector<device_request>& to) const {
         device_request entry;
         entry.count = amount;
@@ -107,16 +117,38 @@ private:
         }
     }
 
+    /// Of units that are an entry each, and of instances, no more than a node can have.
+    [[nodiscard]] std::int64_t amount_max_of(const std::string& resource) const {
+        const bool is_one_entry = resource == gpu_resource && !options_.counts_units;
+        return is_one_entry ? std::numeric_limits<std::int32_t>::max() : devices_per_node_max;
+    }
+
     static error out_of_range(const kubernetes::pod& pod, const kubernetes::container& container,
-                              const std::string& resource) {
+                              const std::string& resource, std::int64_t amount_max) {
         return bad_value(error_code::out_of_range, resource,
                          kubernetes::written_of(container, resource, container.requests.at(resource)),
-                         "a whole number from 0 to " + std::to_string(devices_per_node_max))
+                         "a whole number from 0 to " + std::to_string(amount_max))
             .at("pod " + pod.ns + "/" + pod.name + ", container " + container.name);
     }
 
+    /// In some pods, if not in all.
     [[nodiscard]] bool reads(std::string_view resource) const {
-        return counts_devices(resource) && (resource != gpu_resource || options_.reads_gpu);
+        return counts_devices(resource) &&
+               (resource != gpu_resource || options_.reads_gpu || options_.reads_whole_gpus);
+    }
+
+    /// Which resources this dialect reads in a pod.
+    [[nodiscard]] std::function<bool(std::string_view)> resources_of(const kubernetes::pod& pod) const {
+        const auto names_amount = [this](const kubernetes::container* container) {
+            return std::ranges::any_of(options_.hami_amounts, [container](const std::string& amount) {
+                return container->requests.contains(amount) || container->limits.contains(amount);
+            });
+        };
+        const bool reads_gpu = options_.reads_gpu || (options_.reads_whole_gpus &&
+                                                      std::ranges::none_of(text::all_containers(pod), names_amount));
+        return [reads_gpu](std::string_view resource) {
+            return counts_devices(resource) && (resource != gpu_resource || reads_gpu);
+        };
     }
 };
 
@@ -128,7 +160,9 @@ std::shared_ptr<const dialect> make(options configured) {
 
 options options_of(const dialect_config& config) {
     options configured = config.devices.nvidia_plugin.value_or(options{});
-    configured.reads_gpu = config.devices.hami && config.devices.hami->count_name != gpu_resource;
+    const hami::options of_hami = config.devices.hami.value_or(hami::options{});
+    configured.reads_gpu = of_hami.count_name != gpu_resource;
+    configured.hami_amounts = {of_hami.memory_name, of_hami.memory_percentage_name, of_hami.cores_name};
     configured.catalog = config.mig;
     return configured;
 }

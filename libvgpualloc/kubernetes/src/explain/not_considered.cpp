@@ -163,6 +163,12 @@ private:
         std::map<std::string, std::vector<std::string>> names; // by kind, or what of it
         for (const kube::rule_object& object : state_->rule_objects) {
             const auto is_in = [&](const snapshot_pod* pod) { return pod->ns == object.ns; };
+            if (std::ranges::any_of(pods_, is_in)) {
+                for (const std::string& key : object.limits_of_devices) {
+                    list_.push_back(
+                        fmt::format("{} of ResourceQuota {}, which HAMi's scheduler counts", key, object.name));
+                }
+            }
             if (of_existing_ && (object.kind == "PodGroup" || is_admission(object.kind))) continue;
             if (!object.ns.empty() && std::ranges::none_of(pods_, is_in)) continue;
             if (object.kind == "Cohort") continue; // what it shares is counted with the ClusterQueues

@@ -28,6 +28,12 @@ void add(const std::string& resource, std::int64_t amount, resource_amounts& to)
 
 bool is_volcano_group(const manifest& object) { return object.kind == "PodGroup" && object.queueing != nullptr; }
 
+/// " is closed", ": nvidia.com/gpu 8 of 8 used, 2 more needed": what follows the name of a queue.
+std::string short_of(const std::string& because) {
+    constexpr std::string_view of_queue = "it is ";
+    return because.starts_with(of_queue) ? because.substr(2) : ": " + because;
+}
+
 /// Why a PodGroup waits for its queue, in words.
 std::string hold_words(const manifest& group, const volcano_queues& queues) {
     const std::string& name = group.queueing->queue;
@@ -38,8 +44,14 @@ std::string hold_words(const manifest& group, const volcano_queues& queues) {
         group.queueing->has_amounts ? amounts_of(group.queueing->amounts) : queues.waiting(full_name_of(group));
     const std::string because = queues.why_not(name, least);
     if (because.empty()) return not_in;
-    constexpr std::string_view of_queue = "it is ";
-    return words + (because.starts_with(of_queue) ? because.substr(2) : ": " + because);
+    return words + short_of(because);
+}
+
+/// Why none of its pods may start although its queue has let it in; empty: some may.
+std::string start_words(const manifest& group, const volcano_queues& queues) {
+    if (!queues.has(group.queueing->queue)) return {};
+    const std::string because = queues.why_none_starts(group);
+    return because.empty() ? because : "queue " + group.queueing->queue + short_of(because);
 }
 
 } // namespace
@@ -135,12 +147,13 @@ void add_flavor_rules(const host_rules& of_flavor, host_rules& to) {
 }
 
 std::map<std::string, std::string> groups_held_back(std::span<const manifest> objects) {
-    const auto is_held = [](const manifest& object) { return is_volcano_group(object) && object.phase == "Pending"; };
     std::map<std::string, std::string> result;
-    if (std::ranges::none_of(objects, is_held)) return result;
+    if (std::ranges::none_of(objects, is_volcano_group)) return result;
     const volcano_queues queues{objects};
     for (const manifest& object : objects) {
-        if (is_held(object)) result.emplace(full_name_of(object), hold_words(object, queues));
+        if (!is_volcano_group(object)) continue;
+        std::string words = object.phase == "Pending" ? hold_words(object, queues) : start_words(object, queues);
+        if (!words.empty()) result.emplace(full_name_of(object), std::move(words));
     }
     return result;
 }

@@ -199,6 +199,15 @@ void hold_back_pods(std::span<const manifest> objects, std::vector<snapshot_pod>
     }
 }
 
+/// Of an extended resource Kubernetes counts requests only.
+std::vector<std::string> limits_of_devices(const manifest& quota) {
+    std::vector<std::string> keys;
+    for (const auto& [key, amount] : quota.quota_hard) {
+        if (key.starts_with("limits.") && key.find('/') != std::string::npos) keys.push_back(key);
+    }
+    return keys;
+}
+
 } // namespace
 
 expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialect_set& dialects, stop_signal stop) {
@@ -231,7 +240,8 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
         state.rule_objects.push_back({.kind = object.kind,
                                       .ns = is_of_the_cluster(object.kind) ? std::string{} : namespace_of(object),
                                       .name = object.name,
-                                      .extended_resource = object.extended_resource});
+                                      .extended_resource = object.extended_resource,
+                                      .limits_of_devices = limits_of_devices(object)});
     }
     for (const manifest* node : sorted.nodes) {
         if (node->terminating) state.leaving_nodes.push_back(node->name);

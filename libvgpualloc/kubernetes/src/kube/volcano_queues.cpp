@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "vgpualloc/kube/cluster_objects.hpp"
 
@@ -113,6 +115,7 @@ void volcano_queues::read_pods(std::span<const manifest> objects) {
             continue;
         }
         add_pods(object, 1, group.waiting);
+        ++group.waiting_alike[needs];
         if (!object.gates.empty()) add_numbers(needs, 1, group.gated);
     }
 }
@@ -221,6 +224,49 @@ std::map<const volcano_queues::queue*, volcano_queues::amounts> volcano_queues::
     return shares;
 }
 
+volcano_queues::start
+volcano_queues::start_of(const queue& in, const std::vector<std::pair<resource_amounts, std::int64_t>>& pods) const {
+    const std::map<const queue*, amounts> shares = knows_nodes_ ? this->shares() : std::map<const queue*, amounts>{};
+    const auto share = shares.find(&in);
+    const auto most_of = [&](const std::string& resource) {
+        return share == shares.end() ? limit_of(in, resource) : number_of(share->second, resource);
+    };
+    start result{.taken = in.allocated};
+    for (const auto& [needs, count] : pods) {
+        std::int64_t room = count;
+        std::string lacking;
+        for (const std::string& resource : devices_first(needs)) {
+            const auto needed = static_cast<double>(needs.at(resource));
+            if (needed <= 0 || !counts_in_queues(resource)) continue;
+            const double left =
+                std::max(most_of(resource) - number_of(result.taken, resource), 0.0) + tolerance_of(resource) / 2;
+            const double fitting = std::floor(left / needed);
+            if (fitting >= static_cast<double>(room)) continue;
+            room = static_cast<std::int64_t>(fitting);
+            lacking = resource;
+        }
+        add_numbers(needs, static_cast<double>(room), result.taken);
+        if (!lacking.empty() && result.because.empty()) {
+            result.because = shortage_words(lacking, number_of(result.taken, lacking), most_of(lacking),
+                                            static_cast<double>(needs.at(lacking)));
+        }
+        result.pods.push_back(room);
+    }
+    return result;
+}
+
+std::string volcano_queues::why_none_starts(const manifest& group) const {
+    const auto pods = groups_.find(full_name_of(group));
+    if (pods == groups_.end() || pods->second.waiting_alike.empty()) return {};
+    const queue& target = queues_.at(group.queueing->queue);
+    if (!target.object->queueing->stopped.empty()) return stopped_words(*target.object);
+    const auto& alike = pods->second.waiting_alike;
+    const start begun = start_of(target, {alike.begin(), alike.end()});
+    const std::int64_t started = std::accumulate(begun.pods.begin(), begun.pods.end(), std::int64_t{0});
+    const bool is_enough = started > 0 && pods->second.running_count + started >= group.min_available;
+    return is_enough ? std::string{} : begun.because;
+}
+
 volcano_answer volcano_queues::take(const volcano_job& job) {
     volcano_answer answer{.pods = std::vector<std::int64_t>(job.pods.size(), 0)};
     queue& target = queues_.at(job.queue);
@@ -235,45 +281,19 @@ volcano_answer volcano_queues::take(const volcano_job& job) {
     amounts least;
     if (!job.is_in && job.least) least = numbers_of(*job.least);
     for (const auto& [needs, count] : job.pods) add_numbers(needs, static_cast<double>(count), target.requested);
-    const std::map<const queue*, amounts> shares = knows_nodes_ ? this->shares() : std::map<const queue*, amounts>{};
-    const auto share = shares.find(&target);
-    const auto most_of = [&](const std::string& resource) {
-        return share == shares.end() ? limit_of(target, resource) : number_of(share->second, resource);
-    };
-    amounts taken = target.allocated;
-    std::int64_t let_in = 0;
-    for (std::size_t i = 0; i < job.pods.size(); ++i) {
-        const auto& [needs, count] = job.pods[i];
-        std::int64_t room = count;
-        std::string lacking;
-        for (const std::string& resource : devices_first(needs)) {
-            const auto needed = static_cast<double>(needs.at(resource));
-            if (needed <= 0 || !counts_in_queues(resource)) continue;
-            const double left =
-                std::max(most_of(resource) - number_of(taken, resource), 0.0) + tolerance_of(resource) / 2;
-            const double fitting = std::floor(left / needed);
-            if (fitting >= static_cast<double>(room)) continue;
-            room = static_cast<std::int64_t>(fitting);
-            lacking = resource;
-        }
-        add_numbers(needs, static_cast<double>(room), taken);
-        if (!lacking.empty() && answer.because.empty()) {
-            answer.because = shortage_words(lacking, number_of(taken, lacking), most_of(lacking),
-                                            static_cast<double>(needs.at(lacking)));
-        }
-        answer.pods[i] = room;
-        let_in += room;
-    }
+    start begun = start_of(target, job.pods);
+    answer.because = std::move(begun.because);
+    const std::int64_t let_in = std::accumulate(begun.pods.begin(), begun.pods.end(), std::int64_t{0});
     if (let_in < job.minimum) { // it stays let in, and what it needs at the least stays reserved
-        std::ranges::fill(answer.pods, 0);
         add_numbers(least, 1, target.reserved);
         add_numbers(least, 1, reserved_);
         return answer;
     }
-    const amounts more = numbers_beyond(taken, target.allocated);
+    answer.pods = std::move(begun.pods);
+    const amounts more = numbers_beyond(begun.taken, target.allocated);
     add_numbers(more, 1, used_);
     add_numbers(numbers_beyond(more, least), 1, target.elastic);
-    target.allocated = std::move(taken);
+    target.allocated = std::move(begun.taken);
     return answer;
 }
 

@@ -14,7 +14,8 @@ namespace vgpuops::show {
 /// divided among its pods by what each would use of it alone, so that the sum over pods is what is used of all devices.
 [[nodiscard]] std::vector<std::int64_t> used_by_pods(const kube::snapshot& state);
 
-/// What one pod of a request would use on the devices of the cluster on which that is least. Only nodes count that the
+/// What one pod of a request would use on the devices of the cluster on which that is least; of units that are asked
+/// for by number alone (nvidia.com/gpu, which may be GPUs or replicas), on which it is most. Only nodes count that the
 /// pod's rules admit, if they were ready and not cordoned, and that could serve it if they were empty; if there is
 /// none, all that they admit, then also those whose taints it does not tolerate, then all nodes. Where no device could
 /// serve it, every unit of the request counts as a GPU.

@@ -37,6 +37,7 @@ struct overview_tables {
     std::string waiting{}; ///< "4 pods wait, none fits now: …"
     three_parts total{};   ///< of the cluster, in tenths of a GPU; milli-GPU
     printed_table first{}; ///< of devices its parts are used, free and out of service; of pods it has no parts
+    printed_table hosts{}; ///< of a wide answer: the rows of the first table with memory, compute, hosts and labels
     printed_table idle{};  ///< its parts: of use, scattered, host full, wrong kind, out of service
     printed_table users{}; ///< the namespaces, unless the first table has them
     std::string cost{};    ///< "EUR A DAY …"; empty: without prices

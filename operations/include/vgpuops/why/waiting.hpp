@@ -34,9 +34,11 @@ struct waiting_answer {
     std::vector<error> warnings{};               ///< of the snapshot
 };
 
-/// The verdicts are those of show::overview_of(). Errors: those of make_snapshot(); stopped.
+/// Of one namespace, or of all where it is empty. The verdicts are those of show::overview_of(). Errors: those of
+/// make_snapshot(); unknown_name, at "-n", for a namespace without pods; stopped.
 [[nodiscard]] expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects,
-                                                  const vgpualloc::dialect_set& dialects, const stop_signal& stop = {});
+                                                  const vgpualloc::dialect_set& dialects, const std::string& ns = {},
+                                                  const stop_signal& stop = {});
 
 /// Both answers about one snapshot.
 struct seen_and_waiting {
@@ -60,7 +62,7 @@ struct waiting_options {
 [[nodiscard]] show::printed_table waiting_table(const waiting_answer& answered, const waiting_options& options = {});
 
 /// The sentence and the table; and a document (docs/why.md names the members).
-[[nodiscard]] std::string waiting_text(const waiting_answer& answered);
+[[nodiscard]] std::string waiting_text(const waiting_answer& answered, bool lists_all = false);
 [[nodiscard]] std::string waiting_json(const waiting_answer& answered);
 
 } // namespace vgpuops::why

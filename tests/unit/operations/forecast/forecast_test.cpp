@@ -87,8 +87,8 @@ TEST(cluster_forecast, is_full_where_nothing_is_free) {
 TEST(cluster_forecast, says_that_the_trend_is_above_what_is_not_full) {
     const std::string text = text_of(cluster(3000, 3000, 2000), trend_of(5, 0.2));
     EXPECT_THAT(text,
-                HasSubstr("The trend has been above 6.0 GPUs in service since 2026-02-05, at +0.20 a week (10 weeks); "
-                          "3.0 are free today.\n"));
+                HasSubstr("The trend has been above 6.0 GPUs in service since 2026-02-05, at +0.20 a week (10 weeks);\n"
+                          "  3.0 are free today.\n"));
     EXPECT_THAT(text, HasSubstr("note: the trend ends at 7.0 GPUs used, these files have 3.0\n"));
     EXPECT_THAT(text_of(cluster(3000, 3000, 0), trend_of(8, -0.1)),
                 HasSubstr("The trend is above 6.0 GPUs in service, at -0.10 a week (10 weeks); 3.0 are free today.\n"));

@@ -1,5 +1,6 @@
 // Owners that Kueue or Volcano has not let in, and pods that wait for a queue, in `show`, `why` and `whatif`.
 #include <algorithm>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -127,10 +128,12 @@ TEST(show_queued_owners, show_and_why_say_so) {
 }
 
 /// A group of pods that fit, in a queue of Volcano.
-std::string group_in(const std::string& phase) {
+std::string group_in(const std::string& phase, const std::string& used = "8") {
     return "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: research}\nspec: "
            "{capability: "
-           "{volcano.sh/vgpu-number: 8}}\nstatus: {allocated: {volcano.sh/vgpu-number: '8'}}\n---\napiVersion: "
+           "{volcano.sh/vgpu-number: 8}}\nstatus: {allocated: {volcano.sh/vgpu-number: '" +
+           used +
+           "'}}\n---\napiVersion: "
            "scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: g, namespace: ns, ownerReferences: [{kind: "
            "Job, name: train, controller: true}]}\nspec: {minMember: 1, queue: research}\nstatus: {phase: " +
            phase + "}\n";
@@ -151,18 +154,22 @@ TEST(show_queued_owners, pods_of_a_pending_pod_group_wait_for_their_queue) {
     ASSERT_TRUE(one.has_value());
     ASSERT_EQ(one->changes.size(), 1U);
     EXPECT_EQ(one->changes[0].what, "its queue lets it in");
-    const auto let_in = why::waiting_of(objects(card_node("a", 4) + group_in("Inqueue") + of_group), {});
+    const auto let_in = why::waiting_of(objects(card_node("a", 4) + group_in("Inqueue", "7") + of_group), {});
     ASSERT_TRUE(let_in.has_value());
     EXPECT_EQ(let_in->groups[0].verdict, show::verdict::fits_now);
+    const auto full = why::waiting_of(objects(card_node("a", 4) + group_in("Inqueue") + of_group), {});
+    ASSERT_TRUE(full.has_value());
+    EXPECT_EQ(full->groups[0].because, shortage + "; fits without it");
 }
 
 TEST(show_queued_owners, whatif_does_not_start_what_a_queue_holds_back) {
     const vgpuops::whatif::question question{.policy = "best_fit"};
-    for (const auto& [phase, placed] : {std::pair{"Pending", 0}, {"Inqueue", 1}}) {
+    for (const auto& [phase, used, placed] :
+         {std::tuple{"Pending", "8", 0}, {"Pending", "7", 0}, {"Inqueue", "8", 0}, {"Inqueue", "7", 1}}) {
         const auto answer =
-            vgpuops::whatif::answer_of(objects(card_node("a", 4) + group_in(phase) + of_group), {}, question);
+            vgpuops::whatif::answer_of(objects(card_node("a", 4) + group_in(phase, used) + of_group), {}, question);
         ASSERT_TRUE(answer.has_value()) << answer.error().message();
-        EXPECT_EQ(answer->placed, placed) << phase;
+        EXPECT_EQ(answer->placed, placed) << phase << used;
     }
 }
 

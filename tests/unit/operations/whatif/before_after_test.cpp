@@ -94,7 +94,9 @@ std::map<std::string, printed_row> rows_in(const std::string& text) {
     std::map<std::string, printed_row> rows;
     const std::regex row{"([A-Za-z][^ ]*(?: [^ ]+)*?) +([0-9.]+) +([0-9.]+) +([-+]?[0-9.]+)(?: |$)"};
     const auto lines = lines_of(text);
-    auto line = std::ranges::find_if(lines, [](const std::string& entry) { return entry.starts_with("     "); });
+    auto line = std::ranges::find_if(lines, [](const std::string& entry) {
+        return entry.starts_with("     ") && entry.find(" BEFORE ") != std::string::npos;
+    });
     for (; line != lines.end() && !line->empty(); ++line) {
         if (line->starts_with("not looked") || line->starts_with("warning") || line->starts_with("without")) break;
         for (std::sregex_iterator match{line->begin(), line->end(), row}, end; match != end; ++match) {

@@ -44,7 +44,8 @@ struct options {
     /// Some node of NVIDIA's own plugin offers count_name in units that several may be had of on one GPU, so that what
     /// a container asks for is an entry for each unit. Only with counted_by_kubernetes.
     bool counts_units = false;
-    /// No node registers GPUs with HAMi: kube-scheduler counts those that pods ask for by count_name alone.
+    /// No node registers GPUs with HAMi: kube-scheduler counts those that pods ask for by count_name alone. (Where that
+    /// is NVIDIA's own name for them, dialect nvidia reads such pods.)
     bool counted_by_kubernetes = false;
     /// Of the configuration of NVIDIA's own plugin: which of its nodes offer units.
     nvidia::configured_sharing plugin_sharing{};
@@ -64,6 +65,8 @@ struct options {
 ///   "Deleted" in hami.io/node-handshake. A GPU that cannot be read is left out and a problem, as is
 ///   one of mode mig that neither says its profiles nor is allowed any.
 /// - requests: whether a container's limits name one of the resources, or requests the count; init containers count.
+/// Not if it is
+///   nvidia::gpu_resource alone, with counted_by_kubernetes.
 /// - read_pod: a container that asks for 0 GPUs has no entry. Sidecars have an entry each; an init container that ends
 ///   before the others raises one of their entries where it asks for more. Memory wins over percentage, cores above 100
 ///   are 100. With counted_by_kubernetes, a pod that asks for whole GPUs asks for as many as kube-scheduler counts: an

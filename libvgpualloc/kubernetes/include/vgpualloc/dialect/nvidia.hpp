@@ -13,7 +13,8 @@
 
 namespace vgpualloc::dialects::nvidia {
 
-/// What pods ask for whole GPUs with. HAMi's pods name it too, so dialect hami reads it where both are configured.
+/// What pods ask for whole GPUs with. HAMi's pods name it too, so dialect hami reads it where some node registers GPUs
+/// with HAMi.
 inline constexpr const char* gpu_resource = "nvidia.com/gpu";
 /// Families: whole GPUs, and GPUs of which nvidia.com/gpu counts parts, have that of the other dialects of NVIDIA's
 /// GPUs; GPUs whose MIG instances are counted by profile (strategy mixed) are a family of their own, and so is every
@@ -37,7 +38,11 @@ struct configured_sharing {
 };
 
 struct options {
-    bool reads_gpu = false; ///< this dialect reads gpu_resource in pods, because no other one does
+    bool reads_gpu = false; ///< this dialect reads gpu_resource in pods, whatever else they name
+    /// It reads gpu_resource in pods that name none of hami_amounts, because no node registers GPUs with HAMi.
+    bool reads_whole_gpus = false;
+    std::vector<std::string>
+        hami_amounts{}; ///< with which pods ask for parts of gpu_resource; empty where that is not HAMi's
     /// Some node offers gpu_resource in units that several may be had of on one GPU, so that what a container asks for
     /// is one entry for each unit.
     bool counts_units = false;

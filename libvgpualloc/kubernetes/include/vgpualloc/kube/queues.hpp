@@ -86,8 +86,9 @@ void add_flavor_rules(const host_rules& of_flavor, host_rules& to);
 /// The group that a pod says it belongs to, with that namespace; empty: none.
 [[nodiscard]] std::string pod_group_of(const std::string& ns, const kubernetes::pod& pod);
 
-/// Volcano's PodGroups that wait for their queue (phase Pending), by "namespace/name", each with what the queue lacks
-/// for it: "queue research: nvidia.com/gpu 8 of 8 used, 2 more needed".
+/// Volcano's PodGroups that wait for their queue (phase Pending), or of which it lets no pod start, by
+/// "namespace/name", each with what the queue lacks for it: "queue research: nvidia.com/gpu 8 of 8 used, 2 more
+/// needed".
 [[nodiscard]] std::map<std::string, std::string> groups_held_back(std::span<const manifest> objects);
 
 } // namespace vgpualloc::kube

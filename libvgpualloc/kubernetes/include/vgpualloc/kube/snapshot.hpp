@@ -88,6 +88,8 @@ struct rule_object {
     std::string ns; ///< empty: of the whole cluster
     std::string name;
     std::string extended_resource{}; ///< manifest::extended_resource
+    /// Of a ResourceQuota: keys that Kubernetes does not read, and HAMi's scheduler does ("limits.nvidia.com/gpumem").
+    std::vector<std::string> limits_of_devices{};
 };
 
 /// Allocators keep the ledger's address, so it has one of its own and a snapshot may be moved.

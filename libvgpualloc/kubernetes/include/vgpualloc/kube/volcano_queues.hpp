@@ -50,6 +50,10 @@ public:
     /// How many pods of a job may start; they use what they need from now on.
     [[nodiscard]] volcano_answer take(const volcano_job& job);
 
+    /// Why none of the pods of a PodGroup may start that wait, although its queue has let it in; empty: some may, or
+    /// none waits. The queue is one that has().
+    [[nodiscard]] std::string why_none_starts(const manifest& group) const;
+
     /// What pods of a PodGroup that wait ask for, by "namespace/name"; nothing if there are none.
     [[nodiscard]] resource_amounts waiting(const std::string& group) const;
 
@@ -71,11 +75,20 @@ private:
         amounts running{};
         amounts gated{};
         resource_amounts waiting{};
+        std::map<resource_amounts, std::int64_t> waiting_alike{}; ///< how many pods need that much
         std::int64_t running_count = 0;
+    };
+    /// What may start of pods that a queue has let in.
+    struct start {
+        std::vector<std::int64_t> pods{}; ///< of each entry
+        std::string because{};            ///< why not all of them
+        amounts taken{};                  ///< by the queue then
     };
 
     void read_pods(std::span<const manifest> objects);
     void read_group(const manifest& group, bool counts_pods);
+    [[nodiscard]] start start_of(const queue& in,
+                                 const std::vector<std::pair<resource_amounts, std::int64_t>>& pods) const;
     [[nodiscard]] double limit_of(const queue& of, const std::string& resource) const;
     /// What each queue with PodGroups may have, after weights and requests.
     [[nodiscard]] std::map<const queue*, amounts> shares() const;
