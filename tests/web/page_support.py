@@ -104,6 +104,10 @@ class PageTest(unittest.TestCase):
         self.browser.evaluate(script)
         self.wait(f"!document.getElementById('before') && {IDLE}", seconds)
 
+    def set(self, field, value):
+        """A choice, or a number, after which the answer is drawn anew."""
+        self.drawn(f"(() => {{ const e = document.getElementById({json.dumps(field)}); e.value = {json.dumps(value)}; e.dispatchEvent(new Event('change')); }})()")
+
     def press(self, key):
         """A key, with its letter where it has one."""
         self.browser.press(key, CODES.get(key, ord(key[0].upper())), text=key if len(key) == 1 else {"Enter": "\r"}.get(key, ""))
@@ -139,6 +143,15 @@ class PageTest(unittest.TestCase):
         self.assertEqual(command[0], "vgpusim")
         output = printed(*command[1:], cwd=cwd)
         self.assertEqual(self.output_in_terminal(), output)
+        return output
+
+    def assert_part_same_in_a_terminal(self, part, cwd):
+        """As above, of one answer of a tab that has several."""
+        code = f"document.querySelector('#terminal-{part} code').textContent"
+        self.browser.evaluate(f"document.querySelector('#terminal-{part} details').open = true")
+        self.wait(f"document.querySelector('#terminal-{part} .output').textContent")
+        output = printed(*shlex.split(self.browser.evaluate(code))[1:], cwd=cwd)
+        self.assertEqual(self.browser.evaluate(f"document.querySelector('#terminal-{part} .output').textContent"), output)
         return output
 
     def saved(self, name, seconds=20):

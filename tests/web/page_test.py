@@ -69,6 +69,7 @@ class Page(PageTest):
     def test_simulate(self):
         self.try_atlas()
         self.go("simulate")
+        self.set("source", "quickstart")
         self.click("#run")
         self.wait("document.querySelector('#panel table')")
         traces = ROOT / "traces" / "quickstart"

@@ -65,8 +65,8 @@ class Save(PageTest):
     def test_a_long_run_is_stopped(self):
         self.try_atlas()
         self.go("simulate")
-        self.choose("seeds", "50")
-        self.drawn("document.getElementById('seeds').dispatchEvent(new Event('change'))")
+        self.set("source", "quickstart")
+        self.set("seeds", "50")
         self.browser.evaluate("""(() => { window.announced = []; window.values = [];
           new MutationObserver(() => announced.push(document.getElementById('status').textContent)).observe(document.getElementById('status'), { childList: true });
           setInterval(() => { const bar = document.querySelector('[role=progressbar]'); if (bar?.hasAttribute('aria-valuenow')) values.push(Number(bar.getAttribute('aria-valuenow'))); }, 20); })()""")

@@ -149,10 +149,23 @@ class Walk(PageTest):
         self.drawn("(() => { const e = document.getElementById('moves'); e.value = 5; e.dispatchEvent(new Event('change')); })()")
         self.compare()
 
+    def walk_simulate(self, name):
+        self.go("simulate")
+        for source, file, parts in (("sacct", f"{name}-sacct.txt", ("import", "forecast")), ("used", f"{name}-used.csv", ("forecast",))):
+            if not (self.place / file).exists():
+                continue
+            self.set("records-of", source)
+            self.choose_files(self.place / file, selector="#records")
+            for part in parts:
+                self.wait(f"document.getElementById('terminal-{part}')")
+                self.browser.settle(0.3)
+                self.assert_part_same_in_a_terminal(part, self.place)
+
     def walk_all(self, name):
         self.read(name)
         for walk in (self.walk_see, self.walk_why, self.walk_what_if, self.walk_defragment):
             walk()
+        self.walk_simulate(name)
         self.assertGreater(self.asked, 40)
 
     def test_atlas(self):

@@ -65,7 +65,7 @@ function make_page() {
     /** @param {string[]} notes */
     notes: (notes) => (notes.length === 0 ? null : h('details', { class: 'card' }, h('summary', {}, `Not looked at: ${notes.length}`),
       h('ul', { class: 'notes' }, [...new Set(notes)].map((note) => h('li', {}, note))))),
-    terminal: (/** @type {string[]} */ args, how = { prints: true }) => terminal(page, args, how),
+    terminal: (/** @type {string[]} */ args, /** @type {{ prints: boolean, of?: string }} */ how = { prints: true }) => terminal(page, args, how),
     /** @template T @param {() => Promise<T>} calculate @returns {Promise<T>} */
     computing: (calculate) => computing(page, calculate),
     fail: (/** @type {unknown} */ failure) => show_failure(page, failure),
@@ -81,9 +81,8 @@ function make_page() {
     },
     /** Another file beside the cluster's. Returns its name. @param {File} file */
     async add_file(file) {
-      const entry = await read(file);
-      files = with_own_names([...files, entry]);
-      const [name, bytes] = files[files.length - 1];
+      const [name, bytes] = with_own_names([...files, await read(file)])[files.length];
+      files = [...files, [name, bytes]];
       asker.put(name, bytes);
       return name;
     },

@@ -66,7 +66,7 @@ export function entries_of(texts) {
 }
 
 const by_number = new Intl.Collator('en', { numeric: true });
-const has_ended = (/** @type {Entry} */ { phase }) => phase === 'Succeeded' || phase === 'Failed';
+export const has_ended = (/** @type {Entry} */ { phase }) => phase === 'Succeeded' || phase === 'Failed';
 
 /** A quantity of Kubernetes as a number. @param {string | number} text */
 export function amount_of(text) {

@@ -2,6 +2,7 @@
 // The thread that calculates: it has the module and the files, and answers one question after the other.
 import { decompress } from 'fzstd';
 import { Vgpualloc } from '../module.js';
+import { mix_of, nodes_of } from './mix.js';
 import { names_found, names_of } from './names.js';
 import { entries_of, found_by, object_of, one_more, places_of_objects, pods_like, pods_of } from './objects.js';
 import { bytes_of_text } from './seven_bits.js';
@@ -55,6 +56,7 @@ const looks = {
     const of_kind = (/** @type {string} */ kind) => entries(about).filter((entry) => entry.kind === kind).length;
     return { nodes: of_kind('node'), pods: of_kind('pod'), names: names.size, found: names_found(names, bytes) };
   },
+  mix: (about) => ({ ...mix_of(entries(about)), nodes: nodes_of(entries(about)) }),
   one_more: (about, { pod, name }) => {
     const entry = entries(about).find((other) => other.kind === 'pod' && other.name === pod);
     return entry ? one_more(object_of(entry), name) : null;
