@@ -35,7 +35,9 @@ const parts = {
   policy: `default-src 'none'; script-src 'sha256-${hash}' 'wasm-unsafe-eval' blob:; worker-src blob:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`,
   style: ['simulator/report/html/base.css', 'simulator/report/html/answer.css', 'web/page/page.css'].map(text_of).join('\n'),
   patterns: text_of('simulator/report/html/patterns.svg'),
-  module: text_of_bytes(execFileSync('zstd', ['-q', '--ultra', '-22', '-c', module_path], { maxBuffer: 1 << 28 })),
+  // In pieces, as a browser reads one without a break.
+  module: text_of_bytes(execFileSync('zstd', ['-q', '--ultra', '-22', '-c', module_path], { maxBuffer: 1 << 28 }))
+    .replaceAll(/.{1,131072}/gs, (piece) => `<script type="text/plain" class="module">${piece}</script>`),
   worker: bundled('worker.js'),
   samples: JSON.stringify(Object.fromEntries([['atlas', 'scenarios/clusters/atlas.json'], ['harbor', 'scenarios/clusters/harbor.json'],
     ['nodes.csv', 'traces/quickstart/nodes.csv'], ['pods.csv', 'traces/quickstart/pods.csv']].map(([name, path]) =>

@@ -133,6 +133,31 @@ class History(PageTest):
             self.assert_part_same_in_a_terminal("import", self.place)
             self.drawn("document.getElementById('skips').click()")
 
+    def test_prices_are_written(self):
+        for name in ("atlas", "gpu-operator", "hami", "volcano-queues"):
+            self.open()
+            self.read(CLUSTERS / "atlas.json" if name == "atlas" else self.sources / f"{name}.json")
+            self.browser.evaluate("document.getElementById('prices').open = true")
+            models = self.browser.evaluate("[...document.querySelectorAll('#prices [id^=price-]')].slice(0, -2).map((e) => e.id)")
+            for number, field in enumerate(models):
+                self.choose(field, f"{number + 1}.25")
+            self.choose("price-kwh", "0.2")
+            self.drawn("document.getElementById('cost').click()")
+            self.assertEqual(self.command()[-2:], ["--prices", "prices.json"])
+            self.press_button("Save this file")
+            self.assertEqual(len(json.loads(self.saved("prices.json"))["gpu_hour"]), len(models))
+            cost = next(line for line in self.assert_same_in_a_terminal(cwd=self.place).splitlines() if line.startswith("EUR A DAY"))
+            self.assertIn(" ".join(cost.split()), " ".join(self.text("#panel").split()))
+            (self.place / "prices.json").unlink()
+            self.drawn("document.getElementById('no-prices').click()")
+            self.assertNotIn("--prices", self.command())
+        self.browser.evaluate("document.getElementById('prices').open = true")
+        self.choose("price-0", "-1")
+        self.click("#cost")
+        self.wait("document.getElementById('wrong')")
+        self.assertIn("prices.json", self.text("#wrong"))
+        self.assertNotIn("--prices", self.command())
+
     def test_a_table_of_gpus_in_use(self):
         self.read(CLUSTERS / "atlas.json")
         self.go("simulate")

@@ -64,6 +64,18 @@ class See(PageTest):
         self.wait("document.querySelector('#whatif-answer .found')")
         self.assertEqual(self.command()[-4:-1], ["--add-pods", "one-more-of-train-llm-1.json", "--find-nodes"])
 
+    def test_pools_and_idle_side_by_side(self):
+        tops = "[...document.querySelectorAll('.side > section')].map((s) => [s.querySelector('h2').textContent, s.getBoundingClientRect().top, s.getBoundingClientRect().left])"
+        for width, are_beside in ((1280, True), (390, False)):
+            self.open(width=width)
+            self.try_atlas()
+            (pools, pools_top, pools_left), (idle, idle_top, idle_left) = self.browser.evaluate(tops)
+            self.assertEqual((pools, idle), ("Pools", "Idle"))
+            self.assertEqual((pools_top == idle_top, pools_left < idle_left), (are_beside, are_beside))
+            cut = "[...document.querySelectorAll('.side > section > .scroll, .side > section > .shares')].filter((s) => s.scrollWidth > s.clientWidth).length"
+            if are_beside:
+                self.assertEqual(self.browser.evaluate(cut), 0, "both fit")
+
     def test_find(self):
         self.press("/")
         self.assertEqual(self.focus(), "search")

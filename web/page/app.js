@@ -4,9 +4,10 @@ import { Asker, Dropped } from './ask.js';
 import * as defragment from './defragment.js';
 import { button, by_id, focus_heading, h, replace } from './dom.js';
 import { listen_to_keys } from './keys.js';
+import { pause, show_in_parts } from './parts.js';
 import { computing, forget_stop } from './progress.js';
 import { open_node } from './node.js';
-import { is_device_configuration, is_prices, most_bytes, read, with_own_names } from './reading.js';
+import { is_device_configuration, is_history, is_prices, most_bytes, read, with_own_names } from './reading.js';
 import { save_menu } from './save.js';
 import { search_field } from './search.js';
 import * as see from './see.js';
@@ -30,8 +31,8 @@ const tabs = [{ name: 'see', title: 'See', key: 's', view: see }, { name: 'why',
 class Refused extends Error {}
 
 function make_page() {
-  const asker = new Asker(by_id('worker').textContent, by_id('module').textContent);
-  /** @type {[string, Uint8Array][]} */
+  const asker = new Asker(by_id('worker').textContent, [...document.querySelectorAll('.module')].map((piece) => piece.textContent));
+  /** @type {[string, Blob][]} */
   let files = [];
   /** @type {Tab} */
   let tab = 'see';
@@ -81,18 +82,19 @@ function make_page() {
     },
     /** Another file beside the cluster's. Returns its name. @param {File} file */
     async add_file(file) {
-      const [name, bytes] = with_own_names([...files, await read(file)])[files.length];
-      files = [...files, [name, bytes]];
-      asker.put(name, bytes);
+      const [name, content] = with_own_names([...files, await read(file)])[files.length];
+      files = [...files, [name, content]];
+      asker.put(name, content);
       return name;
     },
-    /** A file with this name, in the place of the one that had it. @param {string} name @param {Uint8Array} bytes */
-    put_file(name, bytes) {
-      files = [...files.filter(([other]) => other !== name), [name, bytes]];
+    /** A file with this name, in the place of the one that had it. @param {string} name @param {BlobPart} content */
+    put_file(name, content) {
+      const file = new Blob([content]);
+      files = [...files.filter(([other]) => other !== name), [name, file]];
       own_names.add(name);
-      asker.put(name, bytes);
+      asker.put(name, file);
     },
-    /** The bytes of a file that the page wrote, which the reader has not. @param {string} name */
+    /** A file that the page wrote, which the reader has not. @param {string} name */
     own_file: (name) => (own_names.has(name) ? files.find(([other]) => other === name)?.[1] : undefined),
     /** Looks something up in the objects of the cluster. @param {string} what @param {any} question */
     look: (what, question) => asker.look(what, page.state.cluster, question),
@@ -140,14 +142,19 @@ function make_page() {
     use,
   };
 
-  /** @param {[string, Uint8Array][]} entries */
+  /** @param {[string, Blob][]} entries */
   async function use(entries) {
     const begin = performance.now();
     files = with_own_names(entries);
-    const size = files.reduce((sum, [, bytes]) => sum + bytes.length, 0);
-    const named = (/** @type {(bytes: Uint8Array) => boolean} */ is) => files.filter(([, bytes]) => is(bytes)).map(([name]) => name);
-    const [settings, prices] = [named(is_device_configuration), named(is_prices)];
-    page.state = { ...fresh(), cluster: files.map(([name]) => name).filter((name) => !settings.includes(name) && !prices.includes(name)), settings, prices: prices[0] ?? '' };
+    const size = files.reduce((sum, [, content]) => sum + content.size, 0);
+    const named = async (/** @type {(content: Blob) => Promise<boolean>} */ is) => {
+      const are = await Promise.all(files.map(([, content]) => is(content)));
+      return files.filter((_, i) => are[i]).map(([name]) => name);
+    };
+    const [settings, prices, histories] = [await named(is_device_configuration), await named(is_prices), await named(is_history)];
+    const beside = [...settings, ...prices, ...histories];
+    page.state = { ...fresh(), cluster: files.map(([name]) => name).filter((name) => !beside.includes(name)), settings, prices: prices[0] ?? '' };
+    if (histories.length > 0) Object.assign(page.state.history, { source: 'used', used: histories[0] });
     if (size > most_bytes) {
       throw new Refused(`Too large for this browser (${(size / 1e9).toFixed(1)} GB). In a terminal: ${command_line(['show', ...about(page.state)])}`);
     }
@@ -176,7 +183,7 @@ function make_page() {
       if (number !== drawing) return;
       forget_stop();
       replace(by_id('saved'));
-      replace(panel, place);
+      if (!await show_in_parts(panel, place, () => number === drawing)) return;
       if (focus_next) by_id(focus_next)?.focus();
       focus_next = '';
     } catch (failure) {
@@ -221,4 +228,8 @@ function show_failure(page, failure) {
   focus_heading(by_id('panel'));
 }
 
-start(make_page());
+// What is there already is drawn first.
+pause().then(() => {
+  const page = make_page();
+  pause().then(() => start(page));
+});

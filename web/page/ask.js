@@ -16,11 +16,11 @@ const most_answers = 24;
 const most_letters = 4_000_000;
 
 export class Asker {
-  /** @param {string} worker_text @param {string} module_text the module as the worker unpacks it */
-  constructor(worker_text, module_text) {
+  /** @param {string} worker_text @param {string[]} module_pieces the module as the worker unpacks it */
+  constructor(worker_text, module_pieces) {
     this.worker_text = worker_text;
-    this.module_text = module_text;
-    /** @type {[string, Uint8Array][]} */
+    this.module_pieces = module_pieces;
+    /** @type {[string, Blob][]} */
     this.files = [];
     /** @type {Question[]} */
     this.waiting = [];
@@ -39,22 +39,22 @@ export class Asker {
     this.worker = new Worker(address);
     URL.revokeObjectURL(address);
     this.worker.onmessage = ({ data }) => this.hear(data);
-    this.worker.postMessage({ type: 'module', text: this.module_text });
+    this.worker.postMessage({ type: 'module', pieces: this.module_pieces });
     if (this.files.length > 0) this.worker.postMessage({ type: 'files', files: this.files });
   }
 
-  /** The files that all later questions are about. @param {[string, Uint8Array][]} files */
+  /** The files that all later questions are about. @param {[string, Blob][]} files */
   use(files) {
     this.files = files;
     this.answers.clear();
     this.worker?.postMessage({ type: 'files', files });
   }
 
-  /** One file more, or in the place of the one of its name. @param {string} name @param {Uint8Array} bytes */
-  put(name, bytes) {
+  /** One file more, or in the place of the one of its name. @param {string} name @param {Blob} content */
+  put(name, content) {
     if (this.files.some(([other]) => other === name)) this.answers.clear();
-    this.files = [...this.files.filter(([other]) => other !== name), [name, bytes]];
-    this.worker?.postMessage({ type: 'file', name, bytes });
+    this.files = [...this.files.filter(([other]) => other !== name), [name, content]];
+    this.worker?.postMessage({ type: 'file', name, content });
   }
 
   /**

@@ -73,7 +73,7 @@ export async function one_more(page, pod) {
     return false;
   }
   const name = `${file}${number}.json`;
-  page.put_file(name, new TextEncoder().encode(JSON.stringify(manifest, null, 2) + '\n'));
+  page.put_file(name, JSON.stringify(manifest, null, 2) + '\n');
   put(page, '--add-pods', name);
   return true;
 }

@@ -63,7 +63,7 @@ async function draw_import(page, place) {
   page.state.history.used = '';
   const args = import_command(page);
   const { stdout, written } = await page.ask('import', args);
-  for (const [name, bytes] of written) page.put_file(name, bytes);
+  for (const [name, bytes] of written) page.put_file(name, /** @type {any} */ (bytes));
   Object.assign(page.state.history, { is_imported: true, used: `${folder}/used.csv` });
   const { classes } = JSON.parse(new TextDecoder().decode(written.get(`${folder}/import.json`)));
   const hours = (/** @type {any} */ row) => (row.gpu_seconds / 3600).toFixed(2);

@@ -99,19 +99,18 @@ export async function draw(page, panel) {
 
 /** Writes the files of the cluster that the command names. @param {Page} page */
 async function write_files(page) {
-  const text = new TextEncoder();
   if (chosen.source === 'quickstart') {
     const samples = JSON.parse(by_id('samples').textContent);
     for (const name of ['nodes.csv', 'pods.csv']) page.put_file(name, await unpacked(samples[name]));
   }
   if (!is_of_cluster()) return;
   const { classes, arrivals, nodes } = await page.look('mix', {});
-  page.put_file(mix[1], text.encode(classes));
-  page.put_file(mix[3], text.encode(arrivals));
-  if (chosen.begin === 'empty') page.put_file(nodes_alone, text.encode(nodes));
+  page.put_file(mix[1], classes);
+  page.put_file(mix[3], arrivals);
+  if (chosen.begin === 'empty') page.put_file(nodes_alone, nodes);
   else if (page.state.cluster.length > 1) {
     const { written } = await page.ask('in one', ['snapshot', ...about(page.state), '--out', in_one]);
-    page.put_file(in_one, written.get(in_one) ?? new Uint8Array());
+    page.put_file(in_one, /** @type {any} */ (written.get(in_one) ?? ''));
   }
 }
 

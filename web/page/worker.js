@@ -63,16 +63,19 @@ const looks = {
   },
 };
 
+/** @param {Blob} content */
+const bytes_of = async (content) => new Uint8Array(await content.arrayBuffer());
+
 /** Messages wait for one another: a question must not overtake the files that it is about. */
 let before = Promise.resolve();
 onmessage = ({ data }) => {
   before = before.then(async () => {
-    if (data.type === 'module') module = new Vgpualloc(await WebAssembly.compile(/** @type {Uint8Array<ArrayBuffer>} */ (decompress(bytes_of_text(data.text)))));
+    if (data.type === 'module') module = new Vgpualloc(await WebAssembly.compile(/** @type {Uint8Array<ArrayBuffer>} */ (decompress(bytes_of_text(data.pieces.join(''))))));
     if (data.type === 'files') {
-      files = new Map(data.files);
+      files = new Map(await Promise.all(data.files.map(async (/** @type {[string, Blob]} */ [name, content]) => [name, await bytes_of(content)])));
       index = null;
     }
-    if (data.type === 'file') files.set(data.name, data.bytes);
+    if (data.type === 'file') files.set(data.name, await bytes_of(data.content));
     try {
       if (data.type === 'ask') answer(data);
       if (data.type === 'look') postMessage({ type: 'answer', id: data.id, result: looks[data.what](data.about, data.question) });
