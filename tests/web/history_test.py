@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from page_support import CLUSTERS, ROOT, VGPUSIM, PageTest
+from page_support import CLUSTERS, ROOT, SEEN, VGPUSIM, PageTest
 
 sys.path.insert(0, str(ROOT / "tests" / "questions"))
 import clusters  # noqa: E402
@@ -53,7 +53,7 @@ class History(PageTest):
         for path in paths:
             (self.place / path.name).write_bytes(path.read_bytes())
         self.choose_files(*paths)
-        self.wait("document.querySelector('.strips')")
+        self.wait(SEEN)
 
     def give(self, source, *paths, waits_for="document.getElementById('imported') && document.getElementById('full')"):
         self.drawn(f"(() => {{ const e = document.getElementById('records-of'); e.value = '{source}'; e.dispatchEvent(new Event('change')); }})()")

@@ -2,7 +2,7 @@
 
 import unittest
 
-from page_support import CLUSTERS, IDLE, PageTest, printed
+from page_support import CLUSTERS, IDLE, SEEN, PageTest, printed
 
 HAS_FOCUS = "document.activeElement !== document.body && document.activeElement !== null"
 
@@ -12,7 +12,7 @@ class Keyboard(PageTest):
         super().setUp()
         self.tab_to("try-atlas")
         self.press("Enter")
-        self.wait("document.querySelector('.strips')")
+        self.wait(SEEN)
 
     def enter(self, condition, key="Enter"):
         """Presses a key, waits for what it does, and looks where the focus is."""
@@ -138,7 +138,7 @@ class Keyboard(PageTest):
         self.press("Enter")
         self.wait("document.getElementById('choose')")
         self.choose_files(CLUSTERS / "atlas.json", CLUSTERS.parent / "forecast" / "prices.json")  # a window of the system's, which is not ours to test
-        self.wait("document.querySelector('.strips')")
+        self.wait(SEEN)
         self.assertIn("968.40", self.text("#panel"))
 
 

@@ -20,6 +20,7 @@ VGPUSIM = os.environ["VGPUSIM"]
 CLUSTERS = ROOT / "scenarios" / "clusters"
 TABS = ("see", "why", "whatif", "defragment", "simulate")
 IDLE = "!document.querySelector('#panel.busy') && document.querySelector('#terminal')"
+SEEN = f"document.querySelector('.strips') && {IDLE}"
 CODES = {"Enter": 13, "Escape": 27, "Tab": 9, " ": 32, "Home": 36, "End": 35, "PageUp": 33, "PageDown": 34,
          "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 
@@ -91,7 +92,7 @@ class PageTest(unittest.TestCase):
 
     def try_atlas(self):
         self.click("#try-atlas")
-        self.wait("document.querySelector('.strips')")
+        self.wait(SEEN)
 
     def go(self, tab):
         self.click(f"#tab-{tab}")

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from page_support import CLUSTERS, PAGE, ROOT, TABS, PageTest, printed
+from page_support import CLUSTERS, PAGE, ROOT, SEEN, TABS, PageTest, printed
 
 ATLAS = CLUSTERS / "atlas.json"
 
@@ -81,7 +81,7 @@ class Page(PageTest):
     def test_files_are_read_as_they_come(self):
         harbor = ATLAS.parent / "harbor.json"
         self.choose_files(harbor)
-        self.wait("document.querySelector('.strips')")
+        self.wait(SEEN)
         self.assertEqual(self.text(".answer h1"), printed("show", "harbor.json").splitlines()[0])
         self.press_button("Other files")
         self.wait("document.getElementById('try-atlas')")

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from page_support import CLUSTERS, PageTest, TABS, printed
+from page_support import CLUSTERS, SEEN, TABS, PageTest, printed
 
 
 class Save(PageTest):
@@ -99,12 +99,12 @@ class Save(PageTest):
         self.assertEqual(self.text("#error"), "These are pods without nodes. Add the nodes:")
         self.assertIn("kubectl get nodes -o json > nodes.json", self.text(".error"))
         self.choose_files(Path(self.folder.name) / "nodes.json")
-        self.wait("document.querySelector('.strips')")
+        self.wait(SEEN)
         self.assert_same_in_a_terminal(cwd=self.folder.name)
 
     def test_prices_of_a_file_beside_it(self):
         self.choose_files(CLUSTERS / "atlas.json", CLUSTERS.parent / "forecast" / "prices.json")
-        self.wait("document.querySelector('.strips')")
+        self.wait(SEEN)
         self.assertEqual(self.command()[1:], ["show", "atlas.json", "--prices", "prices.json"])
         for path in (CLUSTERS / "atlas.json", CLUSTERS.parent / "forecast" / "prices.json"):
             (Path(self.folder.name) / path.name).write_bytes(path.read_bytes())

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from page_support import CLUSTERS, ROOT, VGPUSIM, PageTest
+from page_support import CLUSTERS, ROOT, SEEN, VGPUSIM, PageTest
 
 sys.path.insert(0, str(ROOT / "tests" / "questions"))
 import clusters  # noqa: E402
@@ -39,7 +39,7 @@ class Walk(PageTest):
         for manifest in self.place.glob("one-more-of-*"):
             manifest.unlink()  # of another cluster
         self.choose_files(self.place / f"{name}.json")
-        self.wait("document.querySelector('.strips')")
+        self.wait(SEEN)
         items = json.loads((self.place / f"{name}.json").read_text(encoding="utf-8"))["items"]
         self.pods = [entry for entry in items if entry["kind"] == "Pod"]
         shown = json.loads(self.native("show", f"{name}.json", "--by", "node", "--json").stdout)

@@ -4,7 +4,7 @@ import json
 import unittest
 from pathlib import Path
 
-from page_support import CLUSTERS, PageTest, printed
+from page_support import CLUSTERS, SEEN, PageTest, printed
 
 
 class WhatIf(PageTest):
@@ -67,7 +67,7 @@ class WhatIf(PageTest):
         yaml = Path(self.folder.name) / "harbor.yaml"
         yaml.write_text("# YAML\n" + (CLUSTERS / "harbor.json").read_text(encoding="utf-8"), encoding="utf-8")
         self.choose_files(yaml)
-        self.wait("document.querySelector('.strips')")
+        self.wait(SEEN)
         self.go("whatif")
         self.add("one-more", **{"like-pod": "prod/chat-0"})
         self.press_button("Save this file")
