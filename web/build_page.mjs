@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
+import { Vgpualloc } from './module.js';
 import { text_of_bytes } from './page/seven_bits.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -29,10 +30,20 @@ const packed = (bytes) => gzipSync(bytes, { level: 9 }).toString('base64');
 const text_of = (path) => readFileSync(join(source, path), 'utf8').trim();
 
 const script = bundled('app.js');
-const hash = createHash('sha256').update(`\n${script}\n`).digest('base64');
+/** @param {string} text */
+const hash_of = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+/** Scripts of a report of `compare`, which the page shows in a frame: they are the same in every report. */
+async function scripts_of_reports() {
+  const files = ['nodes.csv', 'pods.csv'].map((name) => /** @type {[string, Uint8Array]} */ ([name, new Uint8Array(readFileSync(join(source, 'traces/quickstart', name)))]));
+  const vgpualloc = new Vgpualloc(await WebAssembly.compile(readFileSync(module_path)));
+  const { files: written } = vgpualloc.ask({ args: ['compare', '--nodes', 'nodes.csv', '--pods', 'pods.csv', '--policy', 'best_fit', '--policy', 'fgd', '--out', 'out'], files });
+  const report = new TextDecoder().decode(written.get('out/report.html'));
+  return [...report.matchAll(/<script>(.*?)<\/script>/gs)].map(([, text]) => hash_of(text));
+}
+const hashes = [hash_of(`\n${script}\n`), ...await scripts_of_reports()];
 const parts = {
   // The worker is a Blob of the page's own text; nothing may be fetched from anywhere.
-  policy: `default-src 'none'; script-src 'sha256-${hash}' 'wasm-unsafe-eval' blob:; worker-src blob:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`,
+  policy: `default-src 'none'; script-src ${hashes.join(' ')} 'wasm-unsafe-eval' blob:; worker-src blob:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`,
   style: ['simulator/report/html/base.css', 'simulator/report/html/answer.css', 'web/page/page.css'].map(text_of).join('\n'),
   patterns: text_of('simulator/report/html/patterns.svg'),
   // In pieces, as a browser reads one without a break.

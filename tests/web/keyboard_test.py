@@ -85,7 +85,7 @@ class Keyboard(PageTest):
         self.tab_to("nodes-like-a100-1")
         for key, number in (("ArrowRight", 2), ("PageUp", 7), ("Home", 1), ("End", 16)):
             self.press(key)
-            self.wait(f"document.querySelector('#terminal code').textContent.endsWith('a100-1={number}')")
+            self.wait(f"document.querySelector('#terminal code')?.textContent.endsWith('a100-1={number}')")
         self.assert_first_line("whatif", "atlas.json", "--add-nodes", "a100-1=16")
         self.assertEqual(self.focus(), "nodes-like-a100-1")
 
@@ -93,12 +93,12 @@ class Keyboard(PageTest):
         self.to_tab("i", "whatif")
         self.change("--fail", set="a100-*")
         self.tab_to("add")
-        self.enter("document.querySelector('#terminal code').textContent.includes('--fail')")
+        self.enter("document.querySelector('#terminal code')?.textContent.includes('--fail')")
         self.assert_first_line("whatif", "atlas.json", "--fail", "a100-*")
         self.tab_to("Remove change: a100-* fails")
-        self.enter("!document.querySelector('#terminal code').textContent.includes('--fail')")
+        self.enter("!document.querySelector('#terminal code')?.textContent.includes('--fail')")
         self.press_all("z")
-        self.wait("document.querySelector('#terminal code').textContent.includes('--fail')")
+        self.wait("document.querySelector('#terminal code')?.textContent.includes('--fail')")
 
     def test_9_which_layout(self):
         self.to_tab("i", "whatif")
@@ -107,17 +107,17 @@ class Keyboard(PageTest):
         self.enter("document.querySelector('#whatif-answer tbody button')")
         self.assertIn("Cut mig-2 all-balanced: 18 of 18 pods", self.text("#whatif-answer h1"))
         self.tab_to("mig-2 all-balanced")
-        self.enter("document.querySelector('#terminal code').textContent.endsWith('--set-mode mig-2=mig:all-balanced')")
+        self.enter("document.querySelector('#terminal code')?.textContent.endsWith('--set-mode mig-2=mig:all-balanced')")
 
     def test_10_another_policy_placing_anew_and_moves(self):
         self.to_tab("i", "whatif")
         self.change("--policy")
         self.select("policy", "best_fit")
         self.tab_to("add")
-        self.enter("document.querySelector('#terminal code').textContent.includes('--policy')")
+        self.enter("document.querySelector('#terminal code')?.textContent.includes('--policy')")
         self.change("--anew")
         self.tab_to("add")
-        self.enter("document.querySelector('#terminal code').textContent.includes('--anew')")
+        self.enter("document.querySelector('#terminal code')?.textContent.includes('--anew')")
         self.assert_first_line("whatif", "atlas.json", "--policy", "best_fit", "--anew")
         self.to_tab("d", "defragment")
         self.assertIn("1 move, 37.8 GPU·s down", self.text("#panel"))

@@ -129,6 +129,16 @@ class PageTest(unittest.TestCase):
             self.press("Tab")
         raise AssertionError(f"{wanted} is not reached by Tab; the focus is on {self.focus()}")
 
+    def in_frame(self, script):
+        """A value of the frame of the page, which has a process of its own."""
+        frame = next(target for target in self.browser.call("Target.getTargets")["targetInfos"] if target["type"] == "iframe")
+        page = self.browser.session
+        self.browser.session = self.browser.call("Target.attachToTarget", targetId=frame["targetId"], flatten=True)["sessionId"]
+        try:
+            return self.browser.evaluate(script)
+        finally:
+            self.browser.session = page
+
     def output_in_terminal(self):
         """What the page says that its command prints."""
         self.browser.evaluate("document.querySelector('#terminal details').open = true")

@@ -19,8 +19,16 @@ class Page(PageTest):
         self.assertEqual(self.text(".answer h1"), printed("show", "atlas.json").splitlines()[0])
         self.assert_same_in_a_terminal()
         self.browser.evaluate("(() => { const by = document.getElementById('by'); by.value = 'owner'; by.dispatchEvent(new Event('change')); })()")
-        self.wait("document.querySelector('#terminal code').textContent.includes('--by owner')")
+        self.wait("document.querySelector('#terminal code')?.textContent.includes('--by owner')")
         self.assert_same_in_a_terminal()
+        heads = "[...document.querySelectorAll('.side table')[0].tHead.rows[0].cells]"
+        column = "[...document.querySelectorAll('.side table')[0].tBodies[0].rows].map((row) => row.cells[{}].textContent)"
+        used = self.browser.evaluate(heads + ".findIndex((head) => head.textContent === 'Used')")
+        self.browser.evaluate(f"{heads}[{used}].querySelector('button').click()")
+        self.assertEqual(self.browser.evaluate(f"{heads}[{used}].getAttribute('aria-sort')"), "descending")
+        amounts = [float(text) for text in self.browser.evaluate(column.format(used))[:-1]]
+        self.assertEqual(amounts, sorted(amounts, reverse=True))
+        self.assertEqual(self.browser.evaluate(column.format(0))[-1], "TOTAL")
         self.press_button("a100-3")
         self.wait("document.querySelector('#chosen-node h3')")
         self.assertIn("a100-3: 4.0 of 8.0 GPUs used, 0.0 free", self.text("#chosen-node"))
@@ -52,7 +60,7 @@ class Page(PageTest):
         self.assert_same_in_a_terminal()
         script = "(() => { const s = document.getElementById('nodes-like-a100-1'); s.value = 3; s.dispatchEvent(new Event('input')); })()"
         self.browser.evaluate(script)
-        self.wait("document.querySelector('#terminal code').textContent.endsWith('a100-1=3')")
+        self.wait("document.querySelector('#terminal code')?.textContent.endsWith('a100-1=3')")
         self.assert_same_in_a_terminal()
         first = printed("whatif", "atlas.json", "--add-nodes", "a100-1=3").splitlines()[0]
         self.wait(f"document.querySelector('#whatif-answer h1')?.textContent === {json.dumps(first)}")
@@ -77,6 +85,20 @@ class Page(PageTest):
             rows = json.loads(printed(*self.command()[1:-2], "--out", folder, "--json", cwd=traces))
         for row in rows:
             self.assertIn(f"{100 * row['acceptance']['accepted_gpu_ratio']:.2f}", self.text("#panel table"))
+
+    def test_the_report_is_there_in_place(self):
+        self.try_atlas()
+        self.go("simulate")
+        self.click("#run")
+        self.wait("document.getElementById('report')")
+        self.click("#report summary")
+        self.wait("document.querySelector('#report iframe')")
+        self.browser.settle(1)
+        self.assertEqual(self.in_frame("document.documentElement.className"), "scripted", "its scripts are allowed")
+        self.assertIn("In use", self.in_frame("document.body.innerText"))
+        self.assertGreater(self.in_frame("document.querySelectorAll('svg, canvas').length"), 2)
+        self.assertEqual(self.in_frame("fetch('https://example.com/').then(() => 'answered', () => 'refused')"), "refused")
+        self.assertEqual(self.in_frame("(() => { try { return parent.document.title; } catch { return 'refused'; } })()"), "refused")
 
     def test_files_are_read_as_they_come(self):
         harbor = ATLAS.parent / "harbor.json"
@@ -109,7 +131,7 @@ class Page(PageTest):
         self.wait("location.hash === '#see&by=owner' && document.getElementById('by').value === 'owner'")
         self.go("defragment")
         self.browser.evaluate("history.back()")
-        self.wait("document.querySelector('#tab-see[aria-selected=true]') && document.querySelector('#terminal code').textContent.endsWith('--by owner')")
+        self.wait("document.querySelector('#tab-see[aria-selected=true]') && document.querySelector('#terminal code')?.textContent.endsWith('--by owner')")
         self.browser.evaluate("history.back()")
         self.wait("document.getElementById('by')?.value === 'pool' && location.hash === '#see'")
 

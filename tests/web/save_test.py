@@ -32,7 +32,7 @@ class Save(PageTest):
             self.assertIn("default-src 'none'", text)
             for never in ("<script", "<a ", "href=\"http", "src=", "<button", "<input", "<select"):
                 self.assertNotIn(never, text, tab)
-            command = self.browser.evaluate("document.querySelector('#terminal code').textContent")
+            command = self.browser.evaluate("document.querySelector('#terminal code')?.textContent")
             self.browser.open(Path(self.folder.name) / "answer.html", scripts=False)
             self.browser.call("Emulation.setScriptExecutionDisabled", value=False)
             self.assertIn(sentence, self.text("main"), tab)

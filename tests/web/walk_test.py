@@ -141,7 +141,7 @@ class Walk(PageTest):
         self.go("defragment")
         for pod in self.waiting[:4]:
             self.choose("goal-pod", pod)
-            self.wait(f"document.querySelector('#terminal code').textContent.includes({json.dumps(pod)})")
+            self.wait(f"document.querySelector('#terminal code')?.textContent.includes({json.dumps(pod)})")
             self.browser.settle(0.3)
             self.compare()
         for _ in self.each_of("goal"):

@@ -8,11 +8,11 @@ import { pause, show_in_parts } from './parts.js';
 import { computing, forget_stop } from './progress.js';
 import { open_node } from './node.js';
 import { is_device_configuration, is_history, is_prices, most_bytes, read, with_own_names } from './reading.js';
-import { save_menu } from './save.js';
+import { save_as, save_menu } from './save.js';
 import { search_field } from './search.js';
 import * as see from './see.js';
 import * as simulate from './simulate.js';
-import { failure_card, start } from './start.js';
+import { failure_card, file_chooser, start } from './start.js';
 import { about, address_of, fresh, read_address } from './state.js';
 import { terminal } from './terminal.js';
 import * as whatif from './whatif.js';
@@ -119,6 +119,7 @@ function make_page() {
     has_files: () => waiting >= 0,
     /** What the command of the answer prints as JSON. */
     json_of_answer: async () => (tab === 'simulate' ? simulate.json() : (await page.ask('save', [...view().command(page), '--json'])).stdout),
+    save_answer: () => { save_as(page, 'html').catch(page.fail); },
     /** @param {string} sentence */
     tell_saved(sentence) {
       by_id('status').textContent = sentence;
@@ -166,7 +167,8 @@ function make_page() {
     by_id('files').dataset.names = names;
     by_id('search-place').hidden = false;
     replace(by_id('files'), `${names} · ${counted(shown.totals.nodes_all, 'node')} · ${counted(shown.totals.pods_run + shown.totals.pods_wait, 'pod')} · read in ${span((performance.now() - begin) / 1000)} `,
-      button('Other files', () => { waiting = -1; start(page); }, { class: 'small', id: 'other-files' }), ' ', save_menu(page));
+      button('Other files', () => { waiting = -1; start(page); }, { class: 'small', id: 'other-files' }), ' ',
+      ...file_chooser('Add files', page.add_to_cluster, '-more'), ' ', save_menu(page));
     by_id('tabs').hidden = false;
     page.go('see');
   }

@@ -5,6 +5,7 @@ import { idle_controls } from './idle.js';
 import { close_node, open_node } from './node.js';
 import { pause } from './parts.js';
 import { prices_form } from './prices.js';
+import { make_sortable } from './sorting.js';
 import { about, rows_by } from './state.js';
 import { gpus, in_tenths } from './words.js';
 
@@ -32,6 +33,7 @@ export async function draw(page, panel) {
   for (const text of texts.slice(0, -1)) {
     const { body } = parsed(text);
     if (text.length > long_text) await pause();
+    for (const table of body.querySelectorAll('table')) make_sortable(table);
     sections.push(...body.children);
   }
   const chosen = h('div', { id: 'chosen-node' });

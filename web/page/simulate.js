@@ -148,5 +148,13 @@ function draw_answer(page, place, answer) {
     ], summaries) : null, h('details', { open: summaries.length === 0 }, h('summary', {}, 'What it prints'), h('pre', { class: 'command output', tabIndex: 0, role: 'region', 'aria-label': 'Output of the run' }, answer.stdout)),
     h('div', { class: 'buttons' }, report && button('Save the report', () => save('report.html', /** @type {any} */ (report), 'text/html')),
       own.map((name) => button(`Save ${name}`, () => save(name, page.own_file(name) ?? '', 'text/plain'))))),
-    page.notes(warnings));
+    report && report_in_place(new TextDecoder().decode(report)), page.notes(warnings));
+}
+
+/** The report, in a frame of its own: it may do no more than the page, and nothing to it. @param {string} report */
+function report_in_place(report) {
+  const details = h('details', { class: 'card', id: 'report', ontoggle: () => {
+    if (details.open && !details.querySelector('iframe')) details.append(h('iframe', { srcdoc: report, sandbox: 'allow-scripts', title: 'Report', class: 'report' }));
+  } }, h('summary', {}, 'The report: curves, every GPU over time, waits'));
+  return details;
 }

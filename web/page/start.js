@@ -35,10 +35,10 @@ export function start(page) {
   h('section', { class: 'card' }, zone), card('The objects of a cluster', command_to_copy(kubectl)));
 }
 
-/** @param {string} words @param {(list: any) => void} open */
-export function file_chooser(words, open) {
-  const chooser = h('input', { type: 'file', multiple: true, hidden: true, id: 'chooser', 'aria-label': 'Files', onchange: () => open(chooser.files) });
-  return [button(words, () => chooser.click(), { id: 'choose' }), chooser];
+/** @param {string} words @param {(list: any) => void} open @param {string} [where] of another place than the panel */
+export function file_chooser(words, open, where = '') {
+  const chooser = h('input', { type: 'file', multiple: true, hidden: true, id: 'chooser' + where, 'aria-label': 'Files', onchange: () => open(chooser.files) });
+  return [button(words, () => chooser.click(), { id: 'choose' + where, class: where && 'small' }), chooser];
 }
 
 /**

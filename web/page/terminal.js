@@ -23,5 +23,6 @@ export function terminal(page, args, { prints, of } = { prints: true }) {
   } }, h('summary', {}, 'What it prints'), output);
   return h('section', { class: of ? 'inner terminal' : 'card terminal', id, 'aria-labelledby': id + '-title' },
     h(of ? 'h3' : 'h2', { id: id + '-title' }, 'Same answer in a terminal'),
-    h('pre', { class: 'command', tabIndex: 0, role: 'region', 'aria-label': label('Command') }, h('code', {}, text)), pressed, prints && details);
+    h('pre', { class: 'command', tabIndex: 0, role: 'region', 'aria-label': label('Command') }, h('code', {}, text)),
+    h('div', { class: 'buttons' }, pressed, !of && button('Save answer', page.save_answer, { class: 'small' })), prints && details);
 }
