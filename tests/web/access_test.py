@@ -2,7 +2,7 @@
 
 import unittest
 
-from page_support import AXE, TABS, PageTest
+from page_support import AXE, CLUSTERS, TABS, PageTest
 
 
 class Access(PageTest):
@@ -12,7 +12,8 @@ class Access(PageTest):
         self.try_atlas()
         self.click("#node-a100-3")
         self.wait("document.querySelector('#chosen-node table')")
-        yield "see"
+        self.browser.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+        yield "see, all open"
         self.browser.evaluate("document.getElementById('search').focus()")
         self.type("a")
         self.wait("document.querySelectorAll('#hits li').length > 0")
@@ -48,7 +49,13 @@ class Access(PageTest):
         self.go("simulate")
         self.click("#run")
         self.wait("document.querySelector('#panel table')")
-        yield "simulate"
+        self.set("records-of", "used")
+        self.choose_files(CLUSTERS.parent / "forecast" / "atlas-used.csv", selector="#records")
+        self.wait("document.getElementById('full')")
+        self.browser.settle(0.3)
+        self.browser.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+        self.browser.settle(0.5)
+        yield "simulate, all open"
         self.press_button("Other files")
         self.wait("document.getElementById('chooser')")
 

@@ -132,6 +132,31 @@ class Keyboard(PageTest):
         self.tab_to("Served %")
         self.enter("document.querySelector('th[aria-sort=descending]')")
         self.assertEqual(self.focus(), "Served %")
+        self.select("begin", "empty")
+        self.tab_to("load")
+        self.type("1")
+        self.tab_to("run")
+        self.enter("document.querySelector('#panel table')")
+        self.assertIn("nodes-of-the-cluster.json", self.command())
+
+    def test_12_when_it_is_full(self):
+        self.to_tab("m", "simulate")
+        self.select("records-of", "used")
+        self.tab_to("records")
+        self.choose_files(CLUSTERS.parent / "forecast" / "atlas-used.csv", selector="#records")
+        self.wait(f"document.getElementById('full') && {IDLE}")
+        self.browser.settle(0.2)
+        self.assertTrue(self.browser.evaluate(HAS_FOCUS))
+        self.assertIn("about 2027-08-24", self.text("#full"))
+        self.tab_to("Copy the command, forecast")
+
+    def test_12_a_price_that_is_written(self):
+        self.tab_to("Prices")
+        self.press("Enter")
+        self.tab_to("price-0")
+        self.type("2.1")
+        self.tab_to("cost")
+        self.enter("document.querySelector('#terminal code')?.textContent.endsWith('--prices prices.json')")
 
     def test_12_a_cost(self):
         self.tab_to("other-files")

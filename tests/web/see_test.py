@@ -64,13 +64,26 @@ class See(PageTest):
         self.wait("document.querySelector('#whatif-answer .found')")
         self.assertEqual(self.command()[-4:-1], ["--add-pods", "one-more-of-train-llm-1.json", "--find-nodes"])
 
+    def test_who_uses_it(self):
+        table = "[...document.getElementById('who').closest('section').querySelectorAll('tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+        for who in ("queue", "owner", "namespace"):
+            self.set("who", who)
+            rows = {cells[0]: cells[1:] for cells in self.browser.evaluate(table)}
+            lines = printed("show", "atlas.json", "--by", who).split("\n\n")[1].splitlines()
+            self.assertEqual(len(rows), len(lines) - 1)
+            self.assertEqual(rows["TOTAL"][:4], lines[-1].split()[1:5])
+            if who != "namespace":
+                self.assertEqual(self.browser.evaluate("location.hash"), f"#see&who={who}")
+                self.assert_part_same_in_a_terminal("users", CLUSTERS)
+            self.assert_same_in_a_terminal()
+
     def test_pools_and_idle_side_by_side(self):
         tops = "[...document.querySelectorAll('.side > section')].map((s) => [s.querySelector('h2').textContent, s.getBoundingClientRect().top, s.getBoundingClientRect().left])"
         for width, are_beside in ((1280, True), (390, False)):
             self.open(width=width)
             self.try_atlas()
             (pools, pools_top, pools_left), (idle, idle_top, idle_left) = self.browser.evaluate(tops)
-            self.assertEqual((pools, idle), ("Pools", "Idle"))
+            self.assertEqual((pools, idle), ("Pools", "Idle: 15.5 GPUs"))
             self.assertEqual((pools_top == idle_top, pools_left < idle_left), (are_beside, are_beside))
             cut = "[...document.querySelectorAll('.side > section > .scroll, .side > section > .shares')].filter((s) => s.scrollWidth > s.clientWidth).length"
             if are_beside:

@@ -82,6 +82,10 @@ class Walk(PageTest):
         self.go("see")
         for _ in self.each_of("by"):
             self.compare()
+        for who in self.each_of("who"):
+            if who != "namespace":
+                self.assert_part_same_in_a_terminal("users", self.place)
+        self.set("who", "namespace")
         self.drawn("document.getElementById('all').click()")
         self.compare()
         self.choose("order", "fullest")

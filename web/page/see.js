@@ -7,6 +7,7 @@ import { pause } from './parts.js';
 import { prices_form } from './prices.js';
 import { make_sortable } from './sorting.js';
 import { about, rows_by } from './state.js';
+import { draw_users } from './users.js';
 import { gpus, in_tenths } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
@@ -45,6 +46,8 @@ export async function draw(page, panel) {
     idle.querySelector('h2')?.after(idle_controls(page, idle));
     shorten(idle);
   }
+  const users = sections.find((section) => section.querySelector('h2')?.textContent === 'Who uses it');
+  if (users) await draw_users(page, users);
   if (page.state.node) await open_node(page, chosen);
   const prices = every_gpu ? await prices_form(page) : null;
   const controls = h('div', { class: 'controls' }, choice('by', 'Rows by', rows_by, page.state.by, (by) => { page.state.by = by; page.redraw(); }),
@@ -72,6 +75,9 @@ function shorten(idle) {
     focus_heading(idle);
   }, { class: 'small' });
   const region = idle.querySelector('.scroll');
+  const [, amount] = region?.querySelector('caption')?.textContent?.match(/^Of ([\d.]+) GPUs/) ?? [];
+  const heading = idle.querySelector('h2');
+  if (heading && amount) heading.textContent = `Idle: ${amount} GPUs`;
   if (!region) return;
   const swipe = region.previousElementSibling?.matches('.swipe') ? region.previousElementSibling : null;
   const numbers = h('details', {}, h('summary', {}, 'As a table'));

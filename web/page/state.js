@@ -4,7 +4,7 @@
 /**
  * @typedef {{ flag: string, value: string }} Change a change of a what-if, or a search in it, as the command line has it
  * @typedef {{
- *   cluster: string[], settings: string[], prices: string, by: string, shape: string, all: boolean, node: string, fullest: boolean, only_idle: boolean,
+ *   cluster: string[], settings: string[], prices: string, by: string, who: string, shape: string, all: boolean, node: string, fullest: boolean, only_idle: boolean,
  *   pod: string, changes: Change[], undone: Change[][],
  *   goal: 'pod' | 'devices' | 'nodes', goal_pod: string, moves: number,
  *   history: { source: string, records: string[], queue: string, skips: boolean, is_imported: boolean, used: string },
@@ -13,7 +13,7 @@
 
 /** @returns {State} */
 export const fresh = () => ({
-  cluster: [], settings: [], prices: '', by: 'pool', shape: '', all: false, node: '', fullest: false, only_idle: false, pod: '', changes: [], undone: [],
+  cluster: [], settings: [], prices: '', by: 'pool', who: 'namespace', shape: '', all: false, node: '', fullest: false, only_idle: false, pod: '', changes: [], undone: [],
   goal: 'pod', goal_pod: '', moves: 3,
   history: { source: 'sacct', records: [], queue: '', skips: false, is_imported: false, used: '' },
 });
@@ -79,12 +79,14 @@ export const mark_of = ({ flag }) => (flag.startsWith('--find') ? '?' : flag.sta
 
 /** Rows of the first table that every cluster has; a label would be a name of the cluster. */
 export const rows_by = ['pool', 'kind', 'node', 'resource', 'namespace', 'queue', 'owner'];
+/** Whose pods are added up in Who uses it; the first is what `show` does. */
+export const users_by = ['namespace', 'queue', 'owner'];
 const goals = ['pod', 'devices', 'nodes'];
 
 /** What stands in the address after '#': a tab and its choices, without names of the cluster. @param {string} tab @param {State} state */
 export function address_of(tab, state) {
   const choices = {
-    see: [state.by !== 'pool' && `by=${state.by}`, state.all && 'all', state.fullest && 'fullest', state.only_idle && 'idle'],
+    see: [state.by !== 'pool' && `by=${state.by}`, state.who !== 'namespace' && `who=${state.who}`, state.all && 'all', state.fullest && 'fullest', state.only_idle && 'idle'],
     defragment: [state.goal !== 'pod' && `goal=${state.goal}`, state.moves !== 3 && `moves=${state.moves}`],
   };
   return [tab, ...(choices[/** @type {keyof typeof choices} */ (tab)] ?? []).filter(Boolean)].join('&');
@@ -96,6 +98,7 @@ export function read_address(address, state) {
   const chosen = new Map(choices.map((choice) => /** @type {[string, string]} */ (choice.split('='))));
   if (tab === 'see') {
     state.by = rows_by.find((word) => word === chosen.get('by')) ?? 'pool';
+    state.who = users_by.find((word) => word === chosen.get('who')) ?? 'namespace';
     [state.all, state.fullest, state.only_idle] = [chosen.has('all'), chosen.has('fullest'), chosen.has('idle')];
   }
   if (tab === 'defragment') {
