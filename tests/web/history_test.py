@@ -110,6 +110,30 @@ class History(PageTest):
         self.go("simulate")
         self.assertEqual(self.run_and_compare()[4:6], ["--start", "cluster-in-one.json"])
 
+    def test_the_mix_of_a_cluster_in_yaml_with_settings(self):
+        data = ROOT / "tests" / "data" / "explain"
+        self.read(data / "cluster.yaml", data / "device-config.yaml")
+        self.go("simulate")
+        command = self.run_and_compare()
+        self.assertIn("pods like team/both are left out: resources: got", self.browser.evaluate("document.getElementById('panel').textContent"))
+        self.assertEqual(command[4:6] + command[command.index("--config"):][:2], ["--start", "cluster.yaml", "--config", "device-config.yaml"])
+        self.set("begin", "empty")
+        self.run_and_compare()
+
+    def test_another_cluster_of_the_same_name_has_no_answer_yet(self):
+        for name in ("gpu-operator", "hami"):
+            cluster = self.place / "cluster.json"
+            cluster.write_bytes((self.sources / f"{name}.json").read_bytes())
+            self.choose_files(cluster)
+            self.wait(SEEN)
+            self.go("simulate")
+            self.assertEqual(self.text("#panel .verdict"), "")
+            self.run_and_compare()
+            for written in ("mix-classes.json", "mix-arrivals.csv"):
+                (self.place / written).unlink()
+            self.press_button("Other files")
+            self.wait("document.getElementById('chooser')")
+
     def test_a_history_of_every_source(self):
         self.read(self.sources / "gpu-operator.json")
         self.go("simulate")

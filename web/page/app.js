@@ -94,6 +94,8 @@ function make_page() {
       own_names.add(name);
       asker.put(name, file);
     },
+    /** The next one with this name is another one. @param {string} name */
+    forget_file: (name) => { files = files.filter(([other]) => other !== name); },
     /** A file that the page wrote, which the reader has not. @param {string} name */
     own_file: (name) => (own_names.has(name) ? files.find(([other]) => other === name)?.[1] : undefined),
     /** Looks something up in the objects of the cluster. @param {string} what @param {any} question */

@@ -28,7 +28,7 @@ export const forecast_command = ({ state }) => ['forecast', ...about(state), '--
 export const workload = ['--classes', `${folder}/classes.json`, '--pods', `${folder}/arrivals.csv`];
 
 /** @param {Page} page */
-export const has_workload = ({ state: { history } }) => history.is_imported;
+export const has_workload = ({ state: { history } }) => history.imported !== '';
 
 /** @param {Page} page */
 export async function draw_history(page) {
@@ -39,7 +39,7 @@ export async function draw_history(page) {
   const read = async () => {
     const names = [];
     for (const file of by_id('records').files) names.push(await page.add_file(file));
-    if (names.length > 0) set(is_table ? { used: names[0], records: [], is_imported: false } : { records: names });
+    if (names.length > 0) set(is_table ? { used: names[0], records: [], imported: '' } : { records: names });
   };
   const imported = h('div', {});
   if (history.records.length > 0) await page.answer_in(imported, () => draw_import(page, imported));
@@ -47,7 +47,7 @@ export async function draw_history(page) {
   if (history.used) await page.answer_in(forecast, () => draw_forecast(page, forecast));
   return card('History', h('p', { class: 'hint' }, 'What was accounted: as a workload for the replay, and for the day on which the cluster is full.'),
     h('div', { class: 'controls' },
-      choice('records-of', 'Records of', sources, history.source, (source) => set({ source, records: [], queue: '', is_imported: false, used: '' })),
+      choice('records-of', 'Records of', sources, history.source, (source) => set({ source, records: [], queue: '', imported: '', used: '' })),
       h('label', { class: 'field' }, h('span', {}, is_table ? 'Table' : 'Records'), h('input', {
         type: 'file', id: 'records', multiple: !is_table && history.source !== 'sacct', onchange: () => { read().catch(page.fail); },
       }), h('span', {}, (is_table ? [history.used] : history.records).join(', '))),
@@ -59,12 +59,14 @@ export async function draw_history(page) {
 
 /** @param {Page} page @param {Element} place */
 async function draw_import(page, place) {
-  page.state.history.is_imported = false;
-  page.state.history.used = '';
+  const { history } = page.state;
   const args = import_command(page);
+  const { imported } = history;
+  Object.assign(history, { imported: '', used: '' });
   const { stdout, written } = await page.ask('import', args);
-  for (const [name, bytes] of written) page.put_file(name, /** @type {any} */ (bytes));
-  Object.assign(page.state.history, { is_imported: true, used: `${folder}/used.csv` });
+  // Files that are put anew make answers about them be forgotten.
+  if (imported !== args.join(' ')) for (const [name, bytes] of written) page.put_file(name, /** @type {any} */ (bytes));
+  Object.assign(history, { imported: args.join(' '), used: `${folder}/used.csv` });
   const { classes } = JSON.parse(new TextDecoder().decode(written.get(`${folder}/import.json`)));
   const hours = (/** @type {any} */ row) => (row.gpu_seconds / 3600).toFixed(2);
   const lines = stdout.split('\n');

@@ -29,9 +29,9 @@ const begin_of = ({ metadata, status }) => Date.parse(status?.startTime ?? metad
 /**
  * Each pod of the table is like one of the cluster's, all with the same chance. They stay as long as the pods that run have run on
  * average, and come so often that as many are there as in the cluster.
- * @param {Entry[]} entries
+ * @param {Entry[]} entries @param {string[]} without pods, with their namespaces, whose likes are left out
  */
-export function mix_of(entries) {
+export function mix_of(entries, without) {
   /** @type {Map<string, any>} */
   const classes = new Map();
   /** @type {Set<string>} */
@@ -52,9 +52,10 @@ export function mix_of(entries) {
       let name = pod.metadata.name;
       for (let i = 2; names.has(name); ++i) name = `${pod.metadata.name}-${i}`;
       names.add(name);
-      classes.set(key, { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name }, spec });
+      if (without.includes(`${pod.metadata.namespace ?? 'default'}/${name}`)) classes.set(key, null);
+      else classes.set(key, { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name }, spec });
     }
-    class_of_pods.push(classes.get(key).metadata.name);
+    if (classes.get(key)) class_of_pods.push(classes.get(key).metadata.name);
   }
   const known = begins.filter((begin) => !Number.isNaN(begin));
   const newest = known.reduce((latest, begin) => Math.max(latest, begin), 0);
@@ -68,5 +69,5 @@ export function mix_of(entries) {
     arrival += length_of(stay / class_of_pods.length);
     rows.push(`pod-${i},${class_of_pods[Math.floor(draw() * class_of_pods.length)]},${Math.round(arrival)},${Math.ceil(length_of(stay))}`);
   }
-  return { classes: list_of([...classes.values()]), arrivals: rows.join('\n') + '\n', stay, pods: count };
+  return { classes: list_of([...classes.values()].filter(Boolean)), arrivals: rows.join('\n') + '\n', stay, pods: count };
 }

@@ -22,7 +22,9 @@ const disciplines = [['try_once', 'are tried once'], ['fifo', 'queue: fifo'], ['
 const chosen = {
   source: 'mix', begin: 'start', discipline: '', format: 'openb', nodes: '', pods: '', classes: '', policies: ['bid_price', 'best_fit', 'fgd'], load: 0, seeds: 1, departures: false,
 };
-/** @type {{ args: string, answer: import('./ask.js').Answer } | null} */
+/** Pods of the cluster that no class can be made of, and why. @type {{ state: object | null, pods: Map<string, string> }} */
+let left_out = { state: null, pods: new Map() };
+/** With the state whose cluster it is about. @type {{ args: string, state: object, answer: import('./ask.js').Answer } | null} */
 let last = null;
 
 // Files that the page writes of the cluster.
@@ -94,7 +96,25 @@ export async function draw(page, panel) {
   lacks && h('p', { class: 'hint' }, lacks),
   chosen.source === 'mix' && h('p', { class: 'hint' }, 'Pods like those of the cluster: drawn by how many there are of each, they stay as long as those that run have run on average, and as many come as leave.')),
   answer, page.terminal(command(page), { prints: false }), history);
-  if (last?.args === command(page).join(' ')) draw_answer(page, answer, last.answer);
+  if (last?.args === command(page).join(' ') && last.state === page.state) draw_answer(page, answer, last.answer);
+}
+
+/**
+ * The answer. A pod that cannot be read does not spoil the mix: it is left out. @param {Page} page @param {string[]} args
+ * @returns {Promise<import('./ask.js').Answer>}
+ */
+async function answer_to(page, args) {
+  if (left_out.state !== page.state) left_out = { state: page.state, pods: new Map() };
+  await write_files(page);
+  try {
+    return await page.ask('run', args);
+  } catch (failure) {
+    const [, pod, why] = (failure instanceof Error && failure.message.match(/^mix-classes\.json:\d+: pod (\S+): (.*)/)) || [];
+    if (!pod || left_out.pods.has(pod)) throw failure;
+    left_out.pods.set(pod, why);
+    page.forget_file(mix[1]); // so that it is written again
+    return answer_to(page, args);
+  }
 }
 
 /** Writes the files of the cluster that the command names. @param {Page} page */
@@ -104,11 +124,14 @@ async function write_files(page) {
     for (const name of ['nodes.csv', 'pods.csv']) page.put_file(name, await unpacked(samples[name]));
   }
   if (!is_of_cluster()) return;
-  const { classes, arrivals, nodes } = await page.look('mix', {});
-  page.put_file(mix[1], classes);
-  page.put_file(mix[3], arrivals);
-  if (chosen.begin === 'empty') page.put_file(nodes_alone, nodes);
-  else if (page.state.cluster.length > 1) {
+  const own = [...(chosen.source === 'mix' ? [mix[1], mix[3]] : []), ...(chosen.begin === 'empty' ? [nodes_alone] : [])];
+  if (own.some((name) => !page.own_file(name))) {
+    const { classes, arrivals, nodes } = await page.look('mix', { without: [...left_out.pods.keys()] });
+    page.put_file(mix[1], classes);
+    page.put_file(mix[3], arrivals);
+    page.put_file(nodes_alone, nodes);
+  }
+  if (chosen.begin === 'start' && page.state.cluster.length > 1 && !page.own_file(in_one)) {
     const { written } = await page.ask('in one', ['snapshot', ...about(page.state), '--out', in_one]);
     page.put_file(in_one, /** @type {any} */ (written.get(in_one) ?? ''));
   }
@@ -117,11 +140,8 @@ async function write_files(page) {
 /** @param {Page} page @param {Element} place */
 async function run(page, place) {
   const args = command(page);
-  const answer = await page.computing(async () => {
-    await write_files(page);
-    return page.ask('run', args);
-  });
-  last = { args: args.join(' '), answer };
+  const answer = await page.computing(() => answer_to(page, args));
+  last = { args: args.join(' '), state: page.state, answer };
   draw_answer(page, place, answer);
 }
 
@@ -148,7 +168,7 @@ function draw_answer(page, place, answer) {
     ], summaries) : null, h('details', { open: summaries.length === 0 }, h('summary', {}, 'What it prints'), h('pre', { class: 'command output', tabIndex: 0, role: 'region', 'aria-label': 'Output of the run' }, answer.stdout)),
     h('div', { class: 'buttons' }, report && button('Save the report', () => save('report.html', /** @type {any} */ (report), 'text/html')),
       own.map((name) => button(`Save ${name}`, () => save(name, page.own_file(name) ?? '', 'text/plain'))))),
-    report && report_in_place(new TextDecoder().decode(report)), page.notes(warnings));
+    report && report_in_place(new TextDecoder().decode(report)), page.notes([...(chosen.source === 'mix' ? [...left_out.pods].map(([pod, why]) => `pods like ${pod} are left out: ${why}`) : []), ...warnings]));
 }
 
 /** The report, in a frame of its own: it may do no more than the page, and nothing to it. @param {string} report */

@@ -7,7 +7,7 @@
  *   cluster: string[], settings: string[], prices: string, by: string, who: string, shape: string, all: boolean, node: string, fullest: boolean, only_idle: boolean,
  *   pod: string, changes: Change[], undone: Change[][],
  *   goal: 'pod' | 'devices' | 'nodes', goal_pod: string, moves: number,
- *   history: { source: string, records: string[], queue: string, skips: boolean, is_imported: boolean, used: string },
+ *   history: { source: string, records: string[], queue: string, skips: boolean, imported: string, used: string },
  * }} State
  */
 
@@ -15,7 +15,7 @@
 export const fresh = () => ({
   cluster: [], settings: [], prices: '', by: 'pool', who: 'namespace', shape: '', all: false, node: '', fullest: false, only_idle: false, pod: '', changes: [], undone: [],
   goal: 'pod', goal_pod: '', moves: 3,
-  history: { source: 'sacct', records: [], queue: '', skips: false, is_imported: false, used: '' },
+  history: { source: 'sacct', records: [], queue: '', skips: false, imported: '', used: '' },
 });
 
 /** What every command of a cluster begins with. @param {State} state */

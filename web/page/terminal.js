@@ -3,6 +3,8 @@
 import { button, copy, h } from './dom.js';
 import { command_line } from './words.js';
 
+const title = 'Same answer in a terminal';
+
 /**
  * @param {import('./app.js').Page} page @param {string[]} args @param {{ prints: boolean, of?: string }} [how] prints: whether the page can show what the command prints;
  *   of: which answer of a tab that has several
@@ -21,8 +23,8 @@ export function terminal(page, args, { prints, of } = { prints: true }) {
       output.textContent = failure instanceof Error ? failure.message : '';
     }
   } }, h('summary', {}, 'What it prints'), output);
-  return h('section', { class: of ? 'inner terminal' : 'card terminal', id, 'aria-labelledby': id + '-title' },
-    h(of ? 'h3' : 'h2', { id: id + '-title' }, 'Same answer in a terminal'),
+  return h('section', { class: of ? 'inner terminal' : 'card terminal', id, 'aria-label': label(title) },
+    h(of ? 'h3' : 'h2', {}, title),
     h('pre', { class: 'command', tabIndex: 0, role: 'region', 'aria-label': label('Command') }, h('code', {}, text)),
     h('div', { class: 'buttons' }, pressed, !of && button('Save answer', page.save_answer, { class: 'small' })), prints && details);
 }

@@ -56,7 +56,7 @@ const looks = {
     const of_kind = (/** @type {string} */ kind) => entries(about).filter((entry) => entry.kind === kind).length;
     return { nodes: of_kind('node'), pods: of_kind('pod'), names: names.size, found: names_found(names, bytes) };
   },
-  mix: (about) => ({ ...mix_of(entries(about)), nodes: nodes_of(entries(about)) }),
+  mix: (about, { without }) => ({ ...mix_of(entries(about), without), nodes: nodes_of(entries(about)) }),
   one_more: (about, { pod, name }) => {
     const entry = entries(about).find((other) => other.kind === 'pod' && other.name === pod);
     return entry ? one_more(object_of(entry), name) : null;
