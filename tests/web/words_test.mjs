@@ -4,8 +4,9 @@ import { execFileSync } from 'node:child_process';
 import test from 'node:test';
 
 import { add, address_of, fresh, read_address, remove, undo, whatif_arguments, words_of } from '../../web/page/state.js';
+import { model_of } from '../../web/page/prices.js';
 import { bytes_of_text, text_of_bytes } from '../../web/page/seven_bits.js';
-import { arguments_of, command_line, gpus, in_tenths, moment, quoted, signed } from '../../web/page/words.js';
+import { arguments_of, command_line, gpus, in_tenths, moment, quoted, signed, unwrapped } from '../../web/page/words.js';
 
 test('a shell reads a command line as it is meant', () => {
   for (const words of [['plain'], ["it's"], ['a b', '$HOME', '`x`', '"', '\\', "'", '', '*'], ['mig-2=mig:all-balanced']]) {
@@ -14,6 +15,31 @@ test('a shell reads a command line as it is meant', () => {
     if (!words.includes('')) assert.deepEqual(arguments_of(command_line(words)), words);
   }
   assert.equal(quoted('a/b.json'), 'a/b.json');
+});
+
+test('a kind is a model and how it is shared', () => {
+  const models = { 'A100-80GB whole': 'A100-80GB', 'A100-80GB mig all-balanced': 'A100-80GB', 'T4 time-slicing x4': 'T4', 'T4 mps x10': 'T4', 'L40S hami-core': 'L40S',
+    'NVIDIA-NVIDIA A100-SXM4-80GB hami-core': 'NVIDIA-NVIDIA A100-SXM4-80GB', 'A100-40GB mig 2x1g.5gb+1x2g.10gb': 'A100-40GB', '310P3 mindcluster-310p': '310P3', 'A30 mig': 'A30' };
+  assert.deepEqual(Object.fromEntries(Object.keys(models).map((kind) => [kind, model_of(kind)])), models);
+});
+
+test('long lines are put together again', () => {
+  const wrapped = `7 nodes are enough for a,
+  b and 1 more; 6 are not (heuristic;
+  fewer may do)
+  never, on this kind  c: asks 1, the kind is A100
+                       hami-core
+  held back            d: gate
+
+17 pods start, 0 stop.
+  + e      f  8 x 1 MiB
+
+                     BEFORE  AFTER
+GPUs                   36.0   36.0
+  used                 20.5   24.9
+`;
+  assert.deepEqual(unwrapped(wrapped).split('\n'), ['7 nodes are enough for a, b and 1 more; 6 are not (heuristic; fewer may do)', '  never, on this kind  c: asks 1, the kind is A100 hami-core',
+    '  held back            d: gate', '', '17 pods start, 0 stop.', '  + e      f  8 x 1 MiB', '', '                     BEFORE  AFTER', 'GPUs                   36.0   36.0', '  used                 20.5   24.9', '']);
 });
 
 test('numbers are printed as in the terminal', () => {

@@ -2,6 +2,7 @@
 // What another system has accounted: a workload to replay, and when the cluster is full.
 import { by_id, card, choice, h, table } from './dom.js';
 import { about } from './state.js';
+import { unwrapped } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
 
@@ -85,7 +86,7 @@ async function draw_forecast(page, place) {
   const args = forecast_command(page);
   const { stdout } = await page.ask('forecast', args);
   const { full, trend, warnings } = JSON.parse((await page.ask('forecast in full', [...args, '--json'])).stdout);
-  const [sentence, ...others] = stdout.trimEnd().replaceAll('\n  ', ' ').split('\n'); // long lines go on below, set in
+  const [sentence, ...others] = unwrapped(stdout.trimEnd()).split('\n');
   const on = (/** @type {any} */ row) => row.about ?? { full: 'today', passed: 'passed', never: 'never' }[/** @type {string} */ (row.state)] ?? '-';
   place.append(h('div', { class: 'inner' }, h('h3', { id: 'full' }, sentence), others.map((line) => h('p', { class: 'note' }, line)),
     table(`${trend.points} rows, ${trend.first} to ${trend.last}`, [

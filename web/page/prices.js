@@ -10,7 +10,7 @@ const file = 'prices.json';
 const written = new Map([['currency', 'EUR']]);
 
 /** A kind is a model and how it is shared: "A100-80GB mig all-balanced". @param {string} kind */
-export const model_of = (kind) => kind.replace(/ (?:mig(?: \S+)?|(?:mps|time-slicing) x\d+|[a-z][a-z-]*)$/, '');
+export const model_of = (kind) => kind.replace(/ (?:mig(?: \S+)?|(?:mps|time-slicing) x\d+|[a-z][a-z\d-]*)$/, '');
 
 /** @param {Page} page */
 export async function prices_form(page) {

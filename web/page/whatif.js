@@ -5,7 +5,7 @@ import { draw_editor } from './editor.js';
 import { draw_layouts, found_nodes_card } from './searches.js';
 import { share_bar } from './see.js';
 import { mark_of, put_changes, remove, search_of, undo, whatif_arguments, words_of } from './state.js';
-import { counted, gpus, in_tenths, signed } from './words.js';
+import { counted, gpus, in_tenths, signed, unwrapped } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
 
@@ -77,7 +77,7 @@ const marks = { starts: '+', moves: '~', restarts: '~', stops: '-', waits: '.' }
 async function draw_answer(page, place) {
   const { written } = await page.ask('whatif', [...command(page), '--out', 'out']);
   const content = (/** @type {string} */ name) => new TextDecoder().decode(written.get('out/' + name));
-  const [answer, text] = [JSON.parse(content('whatif.json')), content('whatif.txt')];
+  const [answer, text] = [JSON.parse(content('whatif.json')), unwrapped(content('whatif.txt'))];
   if (search_of(page.state)?.flag === '--find-layout') draw_layouts(page, place, answer, text);
   else draw_comparison(page, place, answer, text);
 }

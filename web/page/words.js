@@ -16,6 +16,18 @@ export function in_tenths(parts) {
   return tenths.map((tenth) => tenth * 100);
 }
 
+/**
+ * A text of a terminal with its long lines in one piece: a sentence goes on below, two spaces set in; the last cell of a row below itself.
+ * @param {string} text
+ */
+export const unwrapped = (text) => text.split('\n').reduce((/** @type {string[]} */ lines, line) => {
+  const last = lines.length - 1;
+  const goes_on = /^ {3,}\S/.test(line) ? /\S {2,}\S/.test(lines[last] ?? '') && !/\S {2,}\S/.test(line) : /^ {2}\S+( \S+)*$/.test(line) && /^\S+( \S+)*$/.test(lines[last] ?? '');
+  if (goes_on) lines[last] += ' ' + line.trim();
+  else lines.push(line);
+  return lines;
+}, []).join('\n');
+
 /** A number with its sign. @param {number} number @param {(number: number) => string} words */
 export const signed = (number, words = String) => (number > 0 ? '+' : number < 0 ? '-' : '') + words(Math.abs(number));
 
