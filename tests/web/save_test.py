@@ -67,6 +67,8 @@ class Save(PageTest):
         self.go("simulate")
         self.set("source", "quickstart")
         self.set("seeds", "50")
+        for policy in ("binpack", "spread", "worst_fit", "first_fit"):  # so that it is long enough
+            self.drawn(f"document.getElementById('with-{policy}').click()")
         self.browser.evaluate("""(() => { window.announced = []; window.values = [];
           new MutationObserver(() => announced.push(document.getElementById('status').textContent)).observe(document.getElementById('status'), { childList: true });
           setInterval(() => { const bar = document.querySelector('[role=progressbar]'); if (bar?.hasAttribute('aria-valuenow')) values.push(Number(bar.getAttribute('aria-valuenow'))); }, 20); })()""")
