@@ -1,6 +1,7 @@
 // @ts-check
 // Makes vgpualloc.html of the module and the page's sources:
-//   node build_page.mjs MODULE OUTPUT
+//   node build_page.mjs MODULE OUTPUT SOURCES ZIG
+// SOURCES and ZIG: what the module was built of, as in licences.mjs.
 // Everything is in the one file: the module as text of its zstd, a third smaller than gzip, which browsers could unpack; scripts, styles, the clusters to try.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -9,25 +10,37 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
+import { notices } from './licences.mjs';
 import { Vgpualloc } from './module.js';
 import { text_of_bytes } from './page/seven_bits.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const source = join(here, '..');
-const [module_path, output] = process.argv.slice(2);
-if (!module_path || !output) {
-  console.error('usage: node build_page.mjs MODULE OUTPUT');
+const [module_path, output, sources, zig] = process.argv.slice(2);
+if (!module_path || !output || !sources || !zig) {
+  console.error('usage: node build_page.mjs MODULE OUTPUT SOURCES ZIG');
   process.exit(2);
 }
 
+/** @type {Set<string>} packages of npm that scripts were bundled of */
+const npm_packages = new Set();
 /** @param {string} name */
-const bundled = (name) => buildSync({
-  entryPoints: [join(here, 'page', name)], bundle: true, minify: true, format: 'iife', write: false, charset: 'utf8', legalComments: 'none',
-}).outputFiles[0].text.replaceAll('</script', '<\\/script');
+function bundled(name) {
+  const result = buildSync({
+    entryPoints: [join(here, 'page', name)], bundle: true, minify: true, format: 'iife', write: false, charset: 'utf8', legalComments: 'none', metafile: true,
+  });
+  for (const input of Object.keys(result.metafile.inputs)) {
+    const [, npm_package] = input.match(/.*node_modules\/((?:@[^/]+\/)?[^/]+)\//) ?? [];
+    if (npm_package) npm_packages.add(npm_package);
+  }
+  return result.outputFiles[0].text.replaceAll('</script', '<\\/script');
+}
 /** @param {Uint8Array} bytes */
 const packed = (bytes) => gzipSync(bytes, { level: 9 }).toString('base64');
 /** @param {string} path */
 const text_of = (path) => readFileSync(join(source, path), 'utf8').trim();
+/** @param {string} text as HTML of seven bits */
+const escaped = (text) => text.replaceAll(/[&<>]|[^\n -~]/gu, (letter) => `&#${letter.codePointAt(0)};`);
 
 const script = bundled('app.js');
 /** @param {string} text */
@@ -53,8 +66,10 @@ const parts = {
   samples: JSON.stringify(Object.fromEntries([['atlas', 'scenarios/clusters/atlas.json'], ['harbor', 'scenarios/clusters/harbor.json'],
     ['nodes.csv', 'traces/quickstart/nodes.csv'], ['pods.csv', 'traces/quickstart/pods.csv']].map(([name, path]) =>
     [name, packed(readFileSync(join(source, path)))]))),
+  licences: '', // when all is bundled
   script,
 };
+parts.licences = escaped(notices({ checkout: source, sources, zig }, [...npm_packages].sort()));
 const page = text_of('web/page/index.html').replaceAll(/\{\{(\w+)\}\}/g, (_, name) => parts[/** @type {keyof typeof parts} */ (name)]);
 writeFileSync(output, page + '\n');
 for (const [name, part] of Object.entries(parts)) console.log(`${name.padEnd(10)} ${String(Buffer.byteLength(part)).padStart(9)}`);

@@ -2,7 +2,7 @@
 
 import unittest
 
-from page_support import CLUSTERS, IDLE, SEEN, PageTest, printed
+from page_support import CLUSTERS, IDLE, SEEN, PageTest, not_in_a_sample, printed
 
 HAS_FOCUS = "document.activeElement !== document.body && document.activeElement !== null"
 
@@ -64,6 +64,7 @@ class Keyboard(PageTest):
         self.assertIn("train/llm-3 waits, scattered", self.text("#verdict"))
         self.enter("document.activeElement.id === 'pod-train/llm-3'", "Escape")
 
+    @not_in_a_sample
     def test_3_4_5_and_6_how_full_it_is_and_who_has_it(self):
         self.to_tab("s", "see")
         self.assertIn("36 GPUs on 6 nodes: 20.5 used", self.text(".answer h1"))
@@ -89,6 +90,7 @@ class Keyboard(PageTest):
         self.assert_first_line("whatif", "atlas.json", "--add-nodes", "a100-1=16")
         self.assertEqual(self.focus(), "nodes-like-a100-1")
 
+    @not_in_a_sample
     def test_8_a_rack_that_goes_and_is_back(self):
         self.to_tab("i", "whatif")
         self.change("--fail", set="a100-*")
@@ -100,6 +102,7 @@ class Keyboard(PageTest):
         self.press_all("z")
         self.wait("document.querySelector('#terminal code')?.textContent.includes('--fail')")
 
+    @not_in_a_sample
     def test_9_which_layout(self):
         self.to_tab("i", "whatif")
         self.change("cut", set="mig-*")
@@ -158,6 +161,7 @@ class Keyboard(PageTest):
         self.tab_to("cost")
         self.enter("document.querySelector('#terminal code')?.textContent.endsWith('--prices prices.json')")
 
+    @not_in_a_sample
     def test_12_a_cost(self):
         self.tab_to("other-files")
         self.press("Enter")

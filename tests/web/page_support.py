@@ -19,6 +19,7 @@ AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 VGPUSIM = os.environ["VGPUSIM"]
 CLUSTERS = ROOT / "scenarios" / "clusters"
 TABS = ("see", "why", "whatif", "defragment", "simulate")
+SAMPLE = bool(os.environ.get("VGPUALLOC_WEB_SAMPLE"))  # a part of the tests, as in CI
 IDLE = "!document.querySelector('#panel.busy') && document.querySelector('#terminal')"
 SEEN = f"document.querySelector('.strips') && {IDLE}"
 CODES = {"Enter": 13, "Escape": 27, "Tab": 9, " ": 32, "Home": 36, "End": 35, "PageUp": 33, "PageDown": 34,
@@ -32,12 +33,16 @@ def printed(*arguments, cwd=CLUSTERS):
     return done.stdout
 
 
+def not_in_a_sample(test):
+    return unittest.skipIf(SAMPLE, "scripts/test.sh --web")(test)
+
+
 class PageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         binary = chromium.find()
-        if binary is None and os.environ.get("CI") != "true":
-            print("no Chromium on this machine")
+        if os.environ.get("CI") != "true" and (binary is None or not os.path.exists(PAGE)):
+            print("no Chromium on this machine" if binary is None else f"no {PAGE}: bash scripts/web.sh makes it")
             sys.exit(77)
         cls.browser = chromium.Browser(binary)
 

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from page_support import CLUSTERS, ROOT, SEEN, VGPUSIM, PageTest
+from page_support import CLUSTERS, ROOT, SEEN, VGPUSIM, PageTest, not_in_a_sample
 
 sys.path.insert(0, str(ROOT / "tests" / "questions"))
 import clusters  # noqa: E402
@@ -175,12 +175,15 @@ class Walk(PageTest):
     def test_atlas(self):
         self.walk_all("atlas")
 
+    @not_in_a_sample
     def test_harbor(self):
         self.walk_all("harbor")
 
+    @not_in_a_sample
     def test_gpu_operator(self):
         self.walk_all("gpu-operator")
 
+    @not_in_a_sample
     def test_hami(self):
         self.walk_all("hami")
 
