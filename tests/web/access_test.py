@@ -38,9 +38,10 @@ class Access(PageTest):
         self.wait("document.getElementById('wrong')")
         yield "a wrong name"
         self.choose("change", "cut")
-        self.drawn("(() => { document.getElementById('set').value = 'mig-*'; document.getElementById('find').click(); })()")
-        self.assertIn("--find-layout", self.text("#whatif-answer .error"))
-        yield "a question that cannot be answered"
+        self.browser.evaluate("(() => { document.getElementById('set').value = 'mig-*'; document.getElementById('find').click(); })()")
+        self.wait("document.getElementById('wrong')")
+        self.assertIn("Find layout", self.text("#wrong"))
+        yield "a change that is refused"
         self.drawn("document.getElementById('over').click()")
         self.drawn("(() => { document.getElementById('set').value = 'mig-*'; document.getElementById('find').click(); })()")
         yield "find layout"

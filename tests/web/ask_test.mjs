@@ -64,8 +64,11 @@ test('an answer is remembered until the files are others', async () => {
 test('a question that is stopped is dropped, and the next one has a new thread', async () => {
   const { asker } = fresh();
   const stopped = assert.rejects(asker.ask('run', ['run']), Dropped);
+  const waits = asker.ask('see', ['show', 'a']);
+  const waiting = assert.rejects(waits, Dropped, 'nothing begins after a stop');
   asker.stop();
   await stopped;
+  await waiting;
   const next = asker.ask('see', ['show']);
   await settled();
   Thread.all[1].answer('shown');

@@ -5,7 +5,7 @@ import test from 'node:test';
 
 import { mix_of, nodes_of } from '../../web/page/mix.js';
 import { names_found, names_of } from '../../web/page/names.js';
-import { amount_of, asks_of, entries_of, found_by, object_of, one_more, places_of_objects, pods_like, pods_of } from '../../web/page/objects.js';
+import { amount_of, asks_of, entries_of, found_by, has_nodes, object_of, one_more, places_of_objects, pods_like, pods_of } from '../../web/page/objects.js';
 
 const bytes = (text) => new TextEncoder().encode(text);
 const cluster = (name) => readFileSync(new URL(`../../scenarios/clusters/${name}.json`, import.meta.url));
@@ -46,7 +46,16 @@ test('amounts are read as Kubernetes reads them', () => {
 
 test('pods of a shape', () => {
   const asks = { 'nvidia.com/gpu': 4, cpu_milli: 48000, memory_mib: 196608 };
-  assert.deepEqual(pods_like(atlas, { asks, most: 2 }).map(({ name }) => name), ['train/llm-3', 'train/llm-0']);
+  assert.deepEqual(pods_like(atlas, { asks, most: 2 }).map(({ name }) => name), ['train/llm-3'], 'one of each that have the same rules');
+  const dev = pods_like(atlas, { asks: { 'nvidia.com/gpu': 1, cpu_milli: 2000, memory_mib: 8192 }, most: 20 });
+  assert.deepEqual(dev.map(({ name }) => name), ['research/embed-0', 'dev/nb-0']);
+});
+
+test('a file has nodes if an object of it is one', () => {
+  assert.equal(has_nodes(cluster('atlas')), true);
+  assert.equal(has_nodes(bytes('{"kind":"List","items":[{"kind":"Pod","metadata":{"ownerReferences":[{"kind":"Node"}]}}]}')), false);
+  assert.equal(has_nodes(bytes('kind: List\nitems:\n- apiVersion: v1\n  kind: Node\n')), true);
+  assert.equal(has_nodes(bytes('kind: Pod\nmetadata:\n  ownerReferences:\n  - kind: Job\n    name: Node\n')), false);
 });
 
 test('one more of a pod has neither its node nor its devices', () => {

@@ -46,6 +46,10 @@ class Page(PageTest):
             self.press_button(pod)
             self.wait(f"document.querySelector('#verdict')?.textContent.startsWith({json.dumps(pod)})")
             self.assert_same_in_a_terminal()
+        self.press_button("research/sweep")
+        self.wait("document.querySelector('#verdict')?.textContent.startsWith('research/sweep')")
+        self.assertNotIn("cpu 0", self.text("#one"))
+        self.assertNotIn("All nodes", self.text("#one"))
         self.press_button("train/llm-3")
         self.wait("document.querySelector('#verdict')?.textContent.startsWith('train/llm-3 waits, scattered: 4 gpu on one node; 5 free')")
         self.press_button("Try it")
@@ -73,10 +77,16 @@ class Page(PageTest):
         self.assertIn("1 move, 37.8 GPU·s down; then train/llm-3 fits on a100-2.", self.text("#panel"))
         for words in ("Step forward", "Step back", "Play"):
             self.press_button(words)
+        self.set("goal-pod", "serve/ranker-4")
+        self.assertEqual(self.text(".answer h1"), "No plan for serve/ranker-4: there is none with 3 moves: all of them were looked at.")
 
     def test_simulate(self):
         self.try_atlas()
         self.go("simulate")
+        self.assertEqual(self.text("#status"), "Replay a workload under several policies")
+        self.set("source", "files")
+        self.set("format", "kubernetes")
+        self.assertIn("Choose the files: nodes, pods, classes.", self.text("#panel"))
         self.set("source", "quickstart")
         self.click("#run")
         self.wait("document.querySelector('#panel table')")
@@ -111,10 +121,10 @@ class Page(PageTest):
             cut = Path(folder) / "cut.json"
             cut.write_text(ATLAS.read_text(encoding="utf-8")[:5000], encoding="utf-8")
             self.choose_files(cut)
-            self.wait("document.querySelector('#panel .error')")
-        self.assertIn("cut.json", self.text("#panel .error"))
-        self.assertIn("line 1, column 5001: the text ends inside a string. What was read before it is not used.", self.text("#panel .error"))
-        self.assertEqual(self.focus(), "error")
+            self.wait("document.querySelector('#trouble .error')")
+        self.assertIn("line 1, column 5001: the text ends inside a string. What was read before it is not used.", self.text("#trouble .error"))
+        self.wait(SEEN)
+        self.assertEqual(self.focus(), "trouble-error")
 
     def test_the_page_is_small_and_may_not_ask_a_network(self):
         text = Path(PAGE).read_text(encoding="utf-8")

@@ -11,6 +11,9 @@
 /** Thrown to whoever waits for an answer that nobody wants any more. */
 export class Dropped extends Error {}
 
+/** Thrown for a question or a file that there is no answer to; the message says why, and the program has no mistake. */
+export class Refused extends Error {}
+
 /** Answers that are remembered; one of so many letters counts as two. */
 const most_answers = 24;
 const most_letters = 4_000_000;
@@ -124,13 +127,13 @@ export class Asker {
     this.next();
   }
 
-  /** Ends what is being calculated, by ending the thread; the next question has a new one. */
+  /** Ends what is being calculated, by ending the thread, and drops what waits for it; the next question has a new thread. */
   stop() {
-    const question = this.running;
+    const questions = [this.running, ...this.waiting];
     this.running = null;
+    this.waiting = [];
     this.worker?.terminate();
     this.begin();
-    question?.reject(new Dropped());
-    this.next();
+    for (const question of questions) question?.reject(new Dropped());
   }
 }

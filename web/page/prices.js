@@ -2,6 +2,7 @@
 // Prices of GPUs, for the cost of a day in See: written into a file that the command names.
 import { button, by_id, h, save } from './dom.js';
 import { about } from './state.js';
+import { model_of, words_of_refusal } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
 
@@ -9,13 +10,9 @@ const file = 'prices.json';
 /** What the reader has written, by the field; it outlives the answer. @type {Map<string, string>} */
 const written = new Map([['currency', 'EUR']]);
 
-/** A kind is a model and how it is shared: "A100-80GB mig all-balanced". @param {string} kind */
-export const model_of = (kind) => kind.replace(/ (?:mig(?: \S+)?|(?:mps|time-slicing) x\d+|[a-z][a-z\d-]*)$/, '');
-
 /** @param {Page} page */
 export async function prices_form(page) {
-  const { rows } = JSON.parse((await page.ask('kinds', ['show', ...about(page.state), '--by', 'kind', '--json'])).stdout);
-  const models = [...new Set(rows.map((/** @type {any} */ row) => model_of(row.kind)))].sort();
+  const models = [...new Set((await page.nodes()).map((/** @type {any} */ node) => model_of(node.kind)))].sort();
   const field = (/** @type {string} */ id, /** @type {string} */ words, /** @type {Record<string, any>} */ how) => h('label', { class: 'field' }, h('span', {}, words),
     h('input', { id: 'price-' + id, value: written.get(id) ?? '', size: 8, autocomplete: 'off', oninput: () => written.set(id, by_id('price-' + id).value), ...how }));
   const amount = { type: 'number', min: 0, step: 0.0001 };
@@ -30,7 +27,7 @@ export async function prices_form(page) {
       await page.ask('prices', ['show', ...about(page.state), '--prices', file]);
     } catch (failure) {
       page.state.prices = before === file ? '' : before;
-      page.complain('price-currency', failure instanceof Error ? failure.message : '');
+      page.complain('price-currency', failure instanceof Error ? words_of_refusal(failure.message) : '');
       return;
     }
     page.redraw();

@@ -50,7 +50,7 @@ export async function draw(page, panel) {
   if (users) await draw_users(page, users);
   if (page.state.node) await open_node(page, chosen);
   const prices = every_gpu ? await prices_form(page) : null;
-  const controls = h('div', { class: 'controls' }, choice('by', 'Rows by', rows_by, page.state.by, (by) => { page.state.by = by; page.redraw(); }),
+  const controls = h('div', { class: 'controls' }, choice('by', 'Rows by', [...rows_by, ...await page.labels()], page.state.by, (by) => { page.state.by = by; page.redraw(); }),
     tick('all', 'Every row', page.state.all, (is_on) => { page.state.all = is_on; page.redraw(); }));
   const pools = sections.find((section) => section.matches('section') && section.querySelector('table'));
   pools?.querySelector('h2')?.after(controls);

@@ -37,6 +37,13 @@ const discipline = () => chosen.discipline || (chosen.source === 'history' ? 'ea
 /** Whether the arrivals can be moved. */
 const has_load = () => (is_of_cluster() ? chosen.begin === 'empty' : chosen.departures);
 
+/** Files that the format needs and that are not chosen yet. */
+function words_of_missing() {
+  const parts = /** @type {('nodes' | 'pods' | 'classes')[]} */ (['nodes', ...(chosen.format === 'model' ? [] : ['pods']), ...(chosen.format === 'kubernetes' ? ['classes'] : [])]);
+  const missing = parts.filter((part) => !chosen[part]);
+  return missing.length > 0 ? `Choose the files: ${missing.join(', ')}.` : '';
+}
+
 /** @param {Page} page @returns {string[]} */
 function workload({ state }) {
   if (chosen.source === 'quickstart') return ['--nodes', 'nodes.csv', '--pods', 'pods.csv'];
@@ -49,6 +56,8 @@ function workload({ state }) {
   return ['--format', 'kubernetes', ...(chosen.begin === 'start' ? ['--start', cluster] : ['--nodes', nodes_alone]), ...(chosen.source === 'mix' ? mix : imported_workload),
     ...state.settings.flatMap((name) => ['--config', name]), ...(discipline() === 'try_once' ? [] : ['--discipline', discipline()])];
 }
+
+const heading = 'Replay a workload under several policies';
 
 /** @param {Page} page */
 export const command = (page) => ['compare', ...workload(page), ...chosen.policies.flatMap((policy) => ['--policy', policy]),
@@ -78,10 +87,11 @@ export async function draw(page, panel) {
   const own = chosen.source === 'files' && [pick('format', 'Format', formats),
     file_field('nodes'), chosen.format !== 'model' && file_field('pods'), chosen.format === 'kubernetes' && file_field('classes')];
   const history = await draw_history(page);
+  page.say(heading);
   const lacks = chosen.policies.length < 2 ? 'Choose two policies or more.'
     : chosen.source === 'history' && !has_workload(page) ? 'Choose records under History.'
-      : chosen.source === 'files' && !chosen.nodes ? 'Choose files.' : '';
-  replace(panel, h('section', { class: 'card answer' }, h('h1', {}, 'Replay a workload under several policies')), card('What', h('div', { class: 'controls' },
+      : chosen.source === 'files' ? words_of_missing() : '';
+  replace(panel, h('section', { class: 'card answer' }, h('h1', {}, heading)), card('What', h('div', { class: 'controls' },
     pick('source', 'Workload', sources), is_of_cluster() && [pick('begin', 'Begins', begins), pick('discipline', 'Pods that find no place', disciplines, discipline())], own),
   h('fieldset', { class: 'controls' }, h('legend', {}, 'policies'), page.policies.map((policy) => h('label', { class: 'tick' }, h('input', {
     type: 'checkbox', id: 'with-' + policy, checked: chosen.policies.includes(policy), onchange: () => {

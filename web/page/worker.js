@@ -4,7 +4,7 @@ import { decompress } from 'fzstd';
 import { Vgpualloc } from '../module.js';
 import { mix_of, nodes_of } from './mix.js';
 import { names_found, names_of } from './names.js';
-import { entries_of, found_by, object_of, one_more, places_of_objects, pods_like, pods_of } from './objects.js';
+import { entries_of, found_by, has_nodes, object_of, one_more, places_of_objects, pods_like, pods_of } from './objects.js';
 import { bytes_of_text } from './seven_bits.js';
 
 /** @type {Map<string, Uint8Array>} */
@@ -50,6 +50,7 @@ function entries(about) {
 const looks = {
   find: (about, question) => found_by(entries(about), question),
   pods_of: (about, { node }) => pods_of(entries(about), node),
+  files_with_nodes: (about) => about.filter((name) => has_nodes(files.get(name) ?? new Uint8Array())),
   pods_like: (about, question) => pods_like(entries(about), question),
   names_in: (about, { bytes }) => {
     const names = names_of(texts_of(about));
