@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Everything for the tests: packages, builds, the core's tests in a build that checks itself (address and
 # undefined-behaviour sanitizers, invariants after every step, line coverage), then all tests in release, then the fuzz
-# targets for 10 s each, then the adapters and what threads share under ThreadSanitizer. The last line counts them all. With
-# CI=true a warning is an error, and clang has to be there.
+# targets for 10 s each, then the adapters, the WebAssembly module with the page over it, and what threads share under
+# ThreadSanitizer. The last line counts them all. With CI=true a warning is an error, and clang has to be there.
 # Usage: scripts/test.sh [--quick | --web]
-#   --quick: the release build only; --web: that, and then the WebAssembly module and the page over it
+#   --quick: the release build only; --web: that, and then all tests of the module and the page, of which other runs have a part
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -16,11 +16,11 @@ cpu_minutes() { awk -v second="$(getconf CLK_TCK)" '{ printf "%.1f", ($16 + $17)
 say() { printf '== %d:%02d (%s CPU min) %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$(cpu_minutes)" "$*"; }
 
 quick=no
-web=no
+web=some
 case ${1:-} in
     '') ;;
-    --quick) quick=yes ;;
-    --web) quick=yes web=yes ;;
+    --quick) quick=yes web=none ;;
+    --web) quick=yes web=all ;;
     *) die "unknown option '$1' (known: --quick, --web)" ;;
 esac
 
@@ -112,8 +112,11 @@ fuzz_stage() {
 # the C++ tests need: they come last, with a JUnit file of their own.
 adapters_stage() { apart_stage adapters "$adapter_tests"; }
 
-# The commands as WebAssembly, compiled by a compiler of its own.
-web_stage() { apart_stage web "$web_tests"; }
+# The commands as WebAssembly, compiled by a compiler of its own; the module that is released, whether all tests are run or some.
+web_stage() {
+    if [ "$web" = some ]; then export VGPUALLOC_WEB_SAMPLE=1; fi
+    apart_stage web "$web_tests"
+}
 
 # apart_stage NAME LABELS: tests of the release build that are not run with the others.
 apart_stage() {
@@ -150,7 +153,7 @@ all_stages() {
     stage "$(strict release)" all -LE "$adapter_tests|$web_tests" || failed=1
     if [ "$quick" = no ]; then fuzz_stage || failed=1; fi
     if [ "$quick" = no ]; then adapters_stage || failed=1; fi
-    if [ "$web" = yes ]; then web_stage || failed=1; fi
+    if [ "$web" != none ]; then web_stage || failed=1; fi
     if [ "$quick" = no ]; then threads_stage || failed=1; fi
     return "$failed"
 }

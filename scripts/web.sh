@@ -72,4 +72,4 @@ find_bundler() {
 }
 find_bundler || without "the page needs npm, and there is none"
 command -v zstd >/dev/null || without "the page needs zstd, and there is none"
-node "$root/web/build_page.mjs" "$module" "$folder/vgpualloc.html"
+node "$root/web/build_page.mjs" "$module" "$folder/vgpualloc.html" "$sources" "$zig"

@@ -24,7 +24,7 @@ globalThis.Worker = Thread;
 
 function fresh() {
   Thread.all = [];
-  const asker = new Asker('', '');
+  const asker = new Asker('', []);
   return { asker, thread: Thread.all[0] };
 }
 const settled = () => new Promise((resolve) => { setTimeout(resolve); });
@@ -44,17 +44,17 @@ test('of one topic the last question is answered', async () => {
 
 test('an answer is remembered until the files are others', async () => {
   const { asker, thread } = fresh();
-  asker.use([['a', new Uint8Array(1)]]);
+  asker.use([['a', new Blob(['1'])]]);
   const first = asker.ask('see', ['show', 'a']);
   thread.answer('one');
   await first;
   assert.equal((await asker.ask('see', ['show', 'a'])).stdout, 'one');
-  asker.put('b', new Uint8Array(1));
+  asker.put('b', new Blob(['1']));
   await asker.ask('see', ['show', 'a']);
   assert.equal(thread.questions.length, 1);
-  asker.put('b', new Uint8Array(2));
+  asker.put('b', new Blob(['2']));
   const late = asker.ask('see', ['show', 'a']);
-  asker.use([['a', new Uint8Array(2)]]);
+  asker.use([['a', new Blob(['2'])]]);
   thread.answer('of other files');
   assert.equal((await late).stdout, 'of other files');
   asker.ask('see', ['show', 'a']);
@@ -64,8 +64,11 @@ test('an answer is remembered until the files are others', async () => {
 test('a question that is stopped is dropped, and the next one has a new thread', async () => {
   const { asker } = fresh();
   const stopped = assert.rejects(asker.ask('run', ['run']), Dropped);
+  const waits = asker.ask('see', ['show', 'a']);
+  const waiting = assert.rejects(waits, Dropped, 'nothing begins after a stop');
   asker.stop();
   await stopped;
+  await waiting;
   const next = asker.ask('see', ['show']);
   await settled();
   Thread.all[1].answer('shown');

@@ -1,6 +1,7 @@
 """The commands that the module and the program are asked: those of the pages, and what the tests ask about their clusters."""
 
 import glob
+import hashlib
 import json
 import re
 import shlex
@@ -135,8 +136,36 @@ def of_mistakes():
     return result
 
 
+def kinds_of(words):
+    """The command of a line, and every flag of it with this command."""
+    command = words[0] if words else ""
+    return {command, *(f"{command} {word.split('=')[0]}" for word in words[1:] if re.match("--?[a-z]", word))}
+
+
+def written_by(words):
+    """The file or folder that a command writes."""
+    return {words[words.index("--out") + 1]} if "--out" in words[:-1] else set()
+
+
+def tenth_of(every):
+    """Of the commands a tenth or a little more, chosen by their hashes: each command and each of its flags at least once, and before
+    a command those that write what it reads."""
+    by_hash = sorted(range(len(every)), key=lambda number: hashlib.sha256("\0".join(every[number]).encode()).digest())
+    chosen, seen = set(), set()
+    for number in by_hash:
+        if not kinds_of(every[number]) <= seen:
+            seen |= kinds_of(every[number])
+            chosen.add(number)
+    chosen |= set([number for number in by_hash if number not in chosen][:max(0, len(every) // 10 - len(chosen))])
+    for number in reversed(range(len(every))):
+        if number in chosen:
+            reads = {part for word in every[number] for part in (word, *(str(path) for path in Path(word).parents))} - {"."}
+            chosen |= {before for before in range(number) if written_by(every[before]) & reads}
+    return [every[number] for number in sorted(chosen)]
+
+
 def commands(source, folder):
-    """Every command once, as [arguments, text of standard input]."""
+    """Every command once, as its arguments."""
     every = of_pages(source, folder) + of_clusters(folder) + of_runs(folder) + of_mistakes()
     seen, result = set(), []
     for words in every:

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
+import { mix_of, nodes_of } from '../../web/page/mix.js';
 import { names_found, names_of } from '../../web/page/names.js';
-import { amount_of, asks_of, entries_of, found_by, object_of, one_more, places_of_objects, pods_like, pods_of } from '../../web/page/objects.js';
+import { amount_of, asks_of, entries_of, found_by, has_nodes, object_of, one_more, places_of_objects, pods_like, pods_of } from '../../web/page/objects.js';
 
 const bytes = (text) => new TextEncoder().encode(text);
 const cluster = (name) => readFileSync(new URL(`../../scenarios/clusters/${name}.json`, import.meta.url));
@@ -45,7 +46,16 @@ test('amounts are read as Kubernetes reads them', () => {
 
 test('pods of a shape', () => {
   const asks = { 'nvidia.com/gpu': 4, cpu_milli: 48000, memory_mib: 196608 };
-  assert.deepEqual(pods_like(atlas, { asks, most: 2 }).map(({ name }) => name), ['train/llm-3', 'train/llm-0']);
+  assert.deepEqual(pods_like(atlas, { asks, most: 2 }).map(({ name }) => name), ['train/llm-3'], 'one of each that have the same rules');
+  const dev = pods_like(atlas, { asks: { 'nvidia.com/gpu': 1, cpu_milli: 2000, memory_mib: 8192 }, most: 20 });
+  assert.deepEqual(dev.map(({ name }) => name), ['research/embed-0', 'dev/nb-0']);
+});
+
+test('a file has nodes if an object of it is one', () => {
+  assert.equal(has_nodes(cluster('atlas')), true);
+  assert.equal(has_nodes(bytes('{"kind":"List","items":[{"kind":"Pod","metadata":{"ownerReferences":[{"kind":"Node"}]}}]}')), false);
+  assert.equal(has_nodes(bytes('kind: List\nitems:\n- apiVersion: v1\n  kind: Node\n')), true);
+  assert.equal(has_nodes(bytes('kind: Pod\nmetadata:\n  ownerReferences:\n  - kind: Job\n    name: Node\n')), false);
 });
 
 test('one more of a pod has neither its node nor its devices', () => {
@@ -58,6 +68,21 @@ test('one more of a pod has neither its node nor its devices', () => {
     apiVersion: 'v1', kind: 'Pod', metadata: { name: 'chat-0-one-more', namespace: 'prod', labels: { app: 'chat' }, annotations: { 'nvidia.com/use-gputype': 'L40S' } },
     spec: { containers: [{ name: 'main' }] },
   });
+});
+
+test('a mix has the shapes of a cluster, and is the same every time', () => {
+  const { classes, arrivals, pods } = mix_of(atlas, []);
+  assert.deepEqual(mix_of(atlas, []).arrivals, arrivals);
+  const names = JSON.parse(classes).items.map(({ metadata }) => metadata.name);
+  assert.equal(new Set(names).size, names.length);
+  assert.ok(JSON.parse(classes).items.every(({ spec }) => !spec.nodeName && !spec.schedulingGates));
+  const rows = arrivals.trim().split('\n').slice(1).map((row) => row.split(','));
+  assert.equal(rows.length, pods);
+  assert.deepEqual(new Set(rows.map(([, name]) => name)), new Set(names));
+  assert.ok(rows.every(([, , arrival, duration], i) => Number(duration) > 0 && (i === 0 || Number(arrival) >= Number(rows[i - 1][2]))));
+  assert.equal(JSON.parse(mix_of(atlas, ['train/llm-0']).classes).items.length, names.length - 1);
+  assert.deepEqual(mix_of([], []).pods, 0);
+  assert.deepEqual(JSON.parse(nodes_of(atlas)).items.map(({ kind }) => kind), Array(6).fill('Node'));
 });
 
 test('names that are left in a file are found, and parts of resources are no names', () => {

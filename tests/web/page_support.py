@@ -19,7 +19,9 @@ AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 VGPUSIM = os.environ["VGPUSIM"]
 CLUSTERS = ROOT / "scenarios" / "clusters"
 TABS = ("see", "why", "whatif", "defragment", "simulate")
+SAMPLE = bool(os.environ.get("VGPUALLOC_WEB_SAMPLE"))  # a part of the tests, as in CI
 IDLE = "!document.querySelector('#panel.busy') && document.querySelector('#terminal')"
+SEEN = f"document.querySelector('.strips') && {IDLE}"
 CODES = {"Enter": 13, "Escape": 27, "Tab": 9, " ": 32, "Home": 36, "End": 35, "PageUp": 33, "PageDown": 34,
          "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 
@@ -31,12 +33,16 @@ def printed(*arguments, cwd=CLUSTERS):
     return done.stdout
 
 
+def not_in_a_sample(test):
+    return unittest.skipIf(SAMPLE, "scripts/test.sh --web")(test)
+
+
 class PageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         binary = chromium.find()
-        if binary is None and os.environ.get("CI") != "true":
-            print("no Chromium on this machine")
+        if os.environ.get("CI") != "true" and (binary is None or not os.path.exists(PAGE)):
+            print("no Chromium on this machine" if binary is None else f"no {PAGE}: bash scripts/web.sh makes it")
             sys.exit(77)
         cls.browser = chromium.Browser(binary)
 
@@ -91,7 +97,7 @@ class PageTest(unittest.TestCase):
 
     def try_atlas(self):
         self.click("#try-atlas")
-        self.wait("document.querySelector('.strips')")
+        self.wait(SEEN)
 
     def go(self, tab):
         self.click(f"#tab-{tab}")
@@ -103,6 +109,10 @@ class PageTest(unittest.TestCase):
         self.browser.evaluate("document.getElementById('panel').firstElementChild.id = 'before'")
         self.browser.evaluate(script)
         self.wait(f"!document.getElementById('before') && {IDLE}", seconds)
+
+    def set(self, field, value):
+        """A choice, or a number, after which the answer is drawn anew."""
+        self.drawn(f"(() => {{ const e = document.getElementById({json.dumps(field)}); e.value = {json.dumps(value)}; e.dispatchEvent(new Event('change')); }})()")
 
     def press(self, key):
         """A key, with its letter where it has one."""
@@ -124,6 +134,16 @@ class PageTest(unittest.TestCase):
             self.press("Tab")
         raise AssertionError(f"{wanted} is not reached by Tab; the focus is on {self.focus()}")
 
+    def in_frame(self, script):
+        """A value of the frame of the page, which has a process of its own."""
+        frame = next(target for target in self.browser.call("Target.getTargets")["targetInfos"] if target["type"] == "iframe")
+        page = self.browser.session
+        self.browser.session = self.browser.call("Target.attachToTarget", targetId=frame["targetId"], flatten=True)["sessionId"]
+        try:
+            return self.browser.evaluate(script)
+        finally:
+            self.browser.session = page
+
     def output_in_terminal(self):
         """What the page says that its command prints."""
         self.browser.evaluate("document.querySelector('#terminal details').open = true")
@@ -139,6 +159,15 @@ class PageTest(unittest.TestCase):
         self.assertEqual(command[0], "vgpusim")
         output = printed(*command[1:], cwd=cwd)
         self.assertEqual(self.output_in_terminal(), output)
+        return output
+
+    def assert_part_same_in_a_terminal(self, part, cwd):
+        """As above, of one answer of a tab that has several."""
+        code = f"document.querySelector('#terminal-{part} code').textContent"
+        self.browser.evaluate(f"document.querySelector('#terminal-{part} details').open = true")
+        self.wait(f"document.querySelector('#terminal-{part} .output').textContent")
+        output = printed(*shlex.split(self.browser.evaluate(code))[1:], cwd=cwd)
+        self.assertEqual(self.browser.evaluate(f"document.querySelector('#terminal-{part} .output').textContent"), output)
         return output
 
     def saved(self, name, seconds=20):

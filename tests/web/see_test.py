@@ -1,7 +1,9 @@
 """See, in vgpualloc.html: the picture, a node and its pods, what is idle; finding nodes and pods."""
 
+import copy
 import json
 import unittest
+from pathlib import Path
 
 from page_support import CLUSTERS, PageTest, printed
 
@@ -63,6 +65,55 @@ class See(PageTest):
         self.click("#help")
         self.wait("document.querySelector('#whatif-answer .found')")
         self.assertEqual(self.command()[-4:-1], ["--add-pods", "one-more-of-train-llm-1.json", "--find-nodes"])
+        self.assertEqual(self.text("#own-answer"), "train/llm-1-one-more fits without a node more; it starts on a100-2.")
+        self.assertEqual(self.browser.evaluate("document.querySelectorAll('#whatif-answer details:not([open]) .found').length"), 1, "other pods are folded away")
+        self.assertEqual(self.browser.evaluate("[...document.querySelectorAll('#whatif-answer tbody tr')].filter((r) => r.checkVisibility() && r.cells[1].textContent.includes('/')).map((r) => r.cells[1].textContent)"),
+                         ["train/llm-1-one-more"])
+        self.go("see")
+        self.choose("shape", "1 gpu, 2 cpu, pool=dev, team=dev")
+        self.drawn("document.getElementById('help').click()")
+        self.assertIn("dev/nb-0-one-more", self.text("#own-answer"), "its own shape, not the one without the rule")
+        self.assertEqual(len([word for word in self.command() if word == "--add-pods"]), 1, "that of the shape before is gone")
+
+    def test_rows_by_a_label(self):
+        objects = copy.deepcopy(CLUSTER)
+        for node in objects:
+            if node["kind"] == "Node":
+                node["metadata"]["labels"]["topology.kubernetes.io/zone"] = "b" if node["metadata"]["name"] == "t4-1" else "a"
+        place = Path(self.folder.name)
+        (place / "zones.json").write_text(json.dumps({"kind": "List", "items": objects}), encoding="utf-8")
+        self.press_button("Other files")
+        self.choose_files(place / "zones.json")
+        self.wait("document.querySelector('#by option[value=\"topology.kubernetes.io/zone\"]')")
+        self.set("by", "topology.kubernetes.io/zone")
+        self.assertEqual(self.command()[-2:], ["--by", "topology.kubernetes.io/zone"])
+        self.assertEqual(self.browser.evaluate("location.hash"), "#see")
+        self.assert_same_in_a_terminal(cwd=place)
+
+    def test_who_uses_it(self):
+        table = "[...document.getElementById('who').closest('section').querySelectorAll('tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+        for who in ("queue", "owner", "namespace"):
+            self.set("who", who)
+            rows = {cells[0]: cells[1:] for cells in self.browser.evaluate(table)}
+            lines = printed("show", "atlas.json", "--by", who).split("\n\n")[1].splitlines()
+            self.assertEqual(len(rows), len(lines) - 1)
+            self.assertEqual(rows["TOTAL"][:4], lines[-1].split()[1:5])
+            if who != "namespace":
+                self.assertEqual(self.browser.evaluate("location.hash"), f"#see&who={who}")
+                self.assert_part_same_in_a_terminal("users", CLUSTERS)
+            self.assert_same_in_a_terminal()
+
+    def test_pools_and_idle_side_by_side(self):
+        tops = "[...document.querySelectorAll('.side > section')].map((s) => [s.querySelector('h2').textContent, s.getBoundingClientRect().top, s.getBoundingClientRect().left])"
+        for width, are_beside in ((1280, True), (390, False)):
+            self.open(width=width)
+            self.try_atlas()
+            (pools, pools_top, pools_left), (idle, idle_top, idle_left) = self.browser.evaluate(tops)
+            self.assertEqual((pools, idle), ("Pools", "Idle: 15.5 GPUs"))
+            self.assertEqual((pools_top == idle_top, pools_left < idle_left), (are_beside, are_beside))
+            cut = "[...document.querySelectorAll('.side > section > .scroll, .side > section > .shares')].filter((s) => s.scrollWidth > s.clientWidth).length"
+            if are_beside:
+                self.assertEqual(self.browser.evaluate(cut), 0, "both fit")
 
     def test_find(self):
         self.press("/")

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from page_support import CLUSTERS, ROOT, VGPUSIM, PageTest
+from page_support import CLUSTERS, IDLE, ROOT, SEEN, VGPUSIM, PageTest, not_in_a_sample
 
 sys.path.insert(0, str(ROOT / "tests" / "questions"))
 import clusters  # noqa: E402
@@ -39,7 +39,7 @@ class Walk(PageTest):
         for manifest in self.place.glob("one-more-of-*"):
             manifest.unlink()  # of another cluster
         self.choose_files(self.place / f"{name}.json")
-        self.wait("document.querySelector('.strips')")
+        self.wait(SEEN)
         items = json.loads((self.place / f"{name}.json").read_text(encoding="utf-8"))["items"]
         self.pods = [entry for entry in items if entry["kind"] == "Pod"]
         shown = json.loads(self.native("show", f"{name}.json", "--by", "node", "--json").stdout)
@@ -61,7 +61,8 @@ class Walk(PageTest):
                 (self.place / name).write_bytes(self.saved(name))
         done = self.native(*command[1:])
         if done.returncode != 0:
-            self.assertEqual(self.text("#panel .error"), done.stderr.removeprefix("vgpusim: ").strip(), command)
+            said = re.sub(r"^vgpusim: (--[\w-]+: )?", "", done.stderr.strip())
+            self.assertTrue(self.text("#panel .error").endswith(said.split(", expected ")[-1]), (self.text("#panel .error"), command))
             return
         self.assertEqual(self.text("#panel .error"), "", command)
         self.assertEqual(comparable(self.output_in_terminal()), comparable(done.stdout), command)
@@ -82,6 +83,10 @@ class Walk(PageTest):
         self.go("see")
         for _ in self.each_of("by"):
             self.compare()
+        for who in self.each_of("who"):
+            if who != "namespace":
+                self.assert_part_same_in_a_terminal("users", self.place)
+        self.set("who", "namespace")
         self.drawn("document.getElementById('all').click()")
         self.compare()
         self.choose("order", "fullest")
@@ -115,15 +120,17 @@ class Walk(PageTest):
         seen = set()
         for kind, fields in self.changes():
             seen.add(kind)
-            self.add(kind, fields, "add")
+            if not self.add(kind, fields, "add"):
+                continue
             self.compare()
             self.drawn("document.getElementById('over').click()")
         self.assertEqual(seen | {"--add-pods"}, set(self.browser.evaluate(OPTIONS.format("change"))))
         for node in self.kinds.values():
-            self.add("--add-nodes", {"like": node}, "find")
-            self.compare()
+            if self.add("--add-nodes", {"like": node}, "find"):
+                self.compare()
         for node in [node for kind, node in self.kinds.items() if " mig " in kind][:1]:
-            self.add("cut", {"set": node}, "find")
+            if not self.add("cut", {"set": node}, "find"):
+                continue
             self.compare()
             for row in range(self.browser.evaluate("document.querySelectorAll('#whatif-answer tbody button').length")):
                 self.drawn(f"document.querySelectorAll('#whatif-answer tbody button')[{row}].click()")
@@ -135,13 +142,28 @@ class Walk(PageTest):
         self.choose("change", kind)
         for field, value in fields.items():
             self.choose(field, value)
-        self.drawn(f"document.getElementById('{pressed}').click()")
+        before = self.command()
+        self.browser.evaluate("document.getElementById('panel').firstElementChild.id = 'before'")
+        self.browser.evaluate(f"document.getElementById('{pressed}').click()")
+        self.wait(f"{IDLE} && (!document.getElementById('before') || document.getElementById('wrong'))")
+        if self.browser.evaluate("!document.getElementById('wrong')"):
+            return True
+        self.assertEqual(self.command(), before, "what is refused is not in the list")
+        nodes = fields.get("set", fields.get("like"))
+        flag, value = {"cut": ("--set-mode", f"{nodes}=mig:{fields.get('layout')}"), "mode": ("--set-mode", f"{nodes}={fields.get('mode')}")}.get(kind, (kind, nodes))
+        if pressed == "find":
+            flag, value = ("--find-layout" if kind == "cut" else "--find-nodes"), nodes
+        done = self.native(*before[1:], flag, value)  # as the page asks it
+        self.assertNotEqual(done.returncode, 0)
+        said = done.stderr.strip().split(", expected ")[-1].removeprefix("none ")
+        self.assertTrue(self.text("#wrong").endswith(said), (self.text("#wrong"), done.stderr))
+        return False
 
     def walk_defragment(self):
         self.go("defragment")
         for pod in self.waiting[:4]:
             self.choose("goal-pod", pod)
-            self.wait(f"document.querySelector('#terminal code').textContent.includes({json.dumps(pod)})")
+            self.wait(f"document.querySelector('#terminal code')?.textContent.includes({json.dumps(pod)})")
             self.browser.settle(0.3)
             self.compare()
         for _ in self.each_of("goal"):
@@ -149,21 +171,37 @@ class Walk(PageTest):
         self.drawn("(() => { const e = document.getElementById('moves'); e.value = 5; e.dispatchEvent(new Event('change')); })()")
         self.compare()
 
+    def walk_simulate(self, name):
+        self.go("simulate")
+        for source, file, parts in (("sacct", f"{name}-sacct.txt", ("import", "forecast")), ("used", f"{name}-used.csv", ("forecast",))):
+            if not (self.place / file).exists():
+                continue
+            self.set("records-of", source)
+            self.choose_files(self.place / file, selector="#records")
+            for part in parts:
+                self.wait(f"document.getElementById('terminal-{part}')")
+                self.browser.settle(0.3)
+                self.assert_part_same_in_a_terminal(part, self.place)
+
     def walk_all(self, name):
         self.read(name)
         for walk in (self.walk_see, self.walk_why, self.walk_what_if, self.walk_defragment):
             walk()
+        self.walk_simulate(name)
         self.assertGreater(self.asked, 40)
 
     def test_atlas(self):
         self.walk_all("atlas")
 
+    @not_in_a_sample
     def test_harbor(self):
         self.walk_all("harbor")
 
+    @not_in_a_sample
     def test_gpu_operator(self):
         self.walk_all("gpu-operator")
 
+    @not_in_a_sample
     def test_hami(self):
         self.walk_all("hami")
 

@@ -4,7 +4,7 @@ import json
 import unittest
 from pathlib import Path
 
-from page_support import CLUSTERS, PageTest, printed
+from page_support import CLUSTERS, SEEN, PageTest, printed
 
 
 class WhatIf(PageTest):
@@ -67,7 +67,7 @@ class WhatIf(PageTest):
         yaml = Path(self.folder.name) / "harbor.yaml"
         yaml.write_text("# YAML\n" + (CLUSTERS / "harbor.json").read_text(encoding="utf-8"), encoding="utf-8")
         self.choose_files(yaml)
-        self.wait("document.querySelector('.strips')")
+        self.wait(SEEN)
         self.go("whatif")
         self.add("one-more", **{"like-pod": "prod/chat-0"})
         self.press_button("Save this file")
@@ -98,15 +98,46 @@ class WhatIf(PageTest):
         self.drawn("document.querySelector('#whatif-answer tbody button').click()")
         self.assertEqual(self.command()[-2:], ["--set-mode", "mig-2=mig:all-balanced"])
 
-    def test_a_question_that_cannot_be_answered_keeps_the_controls(self):
+    def refused(self, words, button="add"):
+        self.click("#" + button)
+        self.wait("document.getElementById('wrong')")
+        self.assertEqual(self.text("#wrong"), words)
+        self.assertEqual(self.browser.evaluate("document.activeElement.getAttribute('aria-describedby')"), "wrong")
+        self.assertEqual(self.command()[1:], ["whatif", "atlas.json"], "it is not among the changes")
+        return self.focus()
+
+    def test_a_change_that_is_refused_is_not_in_the_list(self):
         self.choose("change", "--drain")
-        self.browser.evaluate("(() => { document.getElementById('set').value = 'nosuch'; document.getElementById('add').click(); })()")
-        self.wait("document.querySelector('#whatif-answer .error')")
-        self.assertIn("nosuch", self.text("#whatif-answer .error"))
-        remove = "document.querySelector('.changes .refused [aria-label^=\"Remove change\"]')"
-        self.assertEqual(self.browser.evaluate(f"document.getElementById({remove}.getAttribute('aria-describedby')).textContent"), self.text("#whatif-answer .error"))
-        self.drawn(f"{remove}.click()")
+        self.assertEqual(self.refused("Name the nodes first."), "set")
+        self.choose("set", "r0")
+        self.assertEqual(self.refused("r0 is not a node of the cluster: a100-1, a100-2, a100-3, mig-1, mig-2, t4-1"), "set")
+        self.choose("change", "cut")
+        self.assertEqual(self.refused("Name the nodes first.", "find"), "set")
+        self.choose("set", "t4-1")
+        self.assertEqual(self.refused("node t4-1: Tesla-T4-SHARED is not a GPU that the catalog has MIG profiles of", "find"), "set")
+        self.choose("set", "mig-1")
+        self.choose("layout", "foo")
+        self.assertEqual(self.refused("node mig-1: foo is not a layout of A100-80GB: all-disabled, all-1g.10gb, all-1g.10gb.me, all-1g.20gb, all-2g.20gb, all-3g.40gb, "
+                                      "all-4g.40gb, all-7g.80gb, all-balanced"), "layout")
+        self.choose("change", "mode")
+        listed = [mode["name"] for mode in json.loads(printed("modes", "--json"))]
+        self.assertEqual(self.browser.evaluate("[...document.getElementById('mode').options].map((o) => o.value)"), [mode for mode in listed if mode != "mig"])
         self.assertEqual(self.text("#whatif-answer .error"), "")
+
+    def test_rows_have_the_names_of_the_command(self):
+        self.choose("change", "--add-nodes")
+        self.drawn("document.getElementById('add').click()")
+        names = self.browser.evaluate("[...document.querySelectorAll('#whatif-answer tbody th')].map((cell) => cell.textContent)")
+        self.assertIn("T4 replicas, one node", names)
+        self.assertIn("mig-2g.20gb free", names)
+
+    def test_placed_anew_says_where_moves_are(self):
+        self.choose("change", "--anew")
+        self.drawn("document.getElementById('add').click()")
+        self.assertIn("Not a plan: see Defragment.", self.text("#whatif-answer .answer"))
+        self.assertNotIn("vgpusim", self.text("#whatif-answer"))
+        self.browser.evaluate("document.querySelector('#whatif-answer .answer button').click()")
+        self.wait("document.querySelector('#tab-defragment[aria-selected=true]')")
 
 
 if __name__ == "__main__":

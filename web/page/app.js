@@ -1,22 +1,24 @@
 // @ts-check
 // The page: files, tabs, and what all tabs have in common.
-import { Asker, Dropped } from './ask.js';
+import { Asker, Dropped, Refused } from './ask.js';
 import * as defragment from './defragment.js';
 import { button, by_id, focus_heading, h, replace } from './dom.js';
 import { listen_to_keys } from './keys.js';
+import { pause, show_in_parts } from './parts.js';
 import { computing, forget_stop } from './progress.js';
 import { open_node } from './node.js';
-import { is_device_configuration, is_prices, most_bytes, read, with_own_names } from './reading.js';
-import { save_menu } from './save.js';
+import { cluster_of, listen_to_drops, open_files } from './opening.js';
+import { most_bytes, read, with_own_names } from './reading.js';
+import { save_as, save_menu } from './save.js';
 import { search_field } from './search.js';
 import * as see from './see.js';
 import * as simulate from './simulate.js';
-import { failure_card, start } from './start.js';
-import { about, address_of, fresh, read_address } from './state.js';
+import { failure_card, file_chooser, start } from './start.js';
+import { about, address_of, fresh, read_address, rows_by_labels } from './state.js';
 import { terminal } from './terminal.js';
 import * as whatif from './whatif.js';
 import * as why from './why.js';
-import { command_line, counted, span } from './words.js';
+import { command_line, counted, span, words_of_refusal } from './words.js';
 
 /** @typedef {ReturnType<typeof make_page>} Page */
 /** @typedef {'see' | 'why' | 'whatif' | 'defragment' | 'simulate'} Tab */
@@ -26,19 +28,22 @@ const tabs = [{ name: 'see', title: 'See', key: 's', view: see }, { name: 'why',
   { name: 'whatif', title: 'What if', key: 'i', view: whatif }, { name: 'defragment', title: 'Defragment', key: 'd', view: defragment },
   { name: 'simulate', title: 'Simulate', key: 'm', view: simulate }];
 
-/** Thrown for a question that cannot be answered: the program's own line says why. */
-class Refused extends Error {}
-
 function make_page() {
-  const asker = new Asker(by_id('worker').textContent, by_id('module').textContent);
-  /** @type {[string, Uint8Array][]} */
+  const asker = new Asker(by_id('worker').textContent, [...document.querySelectorAll('.module')].map((piece) => piece.textContent));
+  /** @type {[string, Blob][]} */
   let files = [];
   /** @type {Tab} */
   let tab = 'see';
   /** @type {Promise<any[]> | null} */
   let nodes = null;
+  /** What `show` says of the cluster of the files, and how long that took. @type {{ totals: any, seconds: number, with_nodes: number } | null} */
+  let cluster = null;
+  /** Files that there is no answer to: others can be added to them. @type {[string, Blob][]} */
+  let refused = [];
   let waiting = -1;
   let drawing = 0;
+  let openings = 0;
+  let is_opening = false;
   let focus_next = '';
   const view = () => /** @type {typeof tabs[number]} */ (tabs.find((entry) => entry.name === tab)).view;
   /** Names of files that the page wrote. @type {Set<string>} */
@@ -50,6 +55,7 @@ function make_page() {
 
     /** @param {string} topic @param {string[]} args */
     async ask(topic, args) {
+      if (is_opening && topic !== 'open') throw new Dropped(); // the thread has other files than the answer that is drawn
       const answer = await asker.ask(topic, args);
       if (answer.code !== 0) throw new Refused(answer.stderr.replace(/^vgpusim: /, '').trim());
       return answer;
@@ -57,6 +63,10 @@ function make_page() {
     /** The nodes of the cluster, as `show --by node --json` has them. */
     nodes: () => (nodes ??= page.ask('nodes', ['show', ...about(page.state), '--by', 'node', '--json'])
       .then((answer) => JSON.parse(answer.stdout).rows, (failure) => { nodes = null; throw failure; })),
+    /** Labels of nodes by which rows can be added up. */
+    labels: async () => rows_by_labels((await page.nodes()).map((/** @type {any} */ node) => node.labels)),
+    /** The modes that the program has, with what each is. */
+    modes: async () => JSON.parse((await page.ask('modes', ['modes', '--json'])).stdout),
     /** @param {string} sentence */
     say(sentence) {
       by_id('status').textContent = sentence;
@@ -65,7 +75,7 @@ function make_page() {
     /** @param {string[]} notes */
     notes: (notes) => (notes.length === 0 ? null : h('details', { class: 'card' }, h('summary', {}, `Not looked at: ${notes.length}`),
       h('ul', { class: 'notes' }, [...new Set(notes)].map((note) => h('li', {}, note))))),
-    terminal: (/** @type {string[]} */ args, how = { prints: true }) => terminal(page, args, how),
+    terminal: (/** @type {string[]} */ args, /** @type {{ prints: boolean, of?: string }} */ how = { prints: true }) => terminal(page, args, how),
     /** @template T @param {() => Promise<T>} calculate @returns {Promise<T>} */
     computing: (calculate) => computing(page, calculate),
     fail: (/** @type {unknown} */ failure) => show_failure(page, failure),
@@ -75,39 +85,69 @@ function make_page() {
         await draw_answer();
       } catch (failure) {
         if (!(failure instanceof Refused)) throw failure;
-        page.say(failure.message);
-        replace(place, h('div', { class: 'card error', role: 'alert' }, h('h1', {}, failure.message)));
+        const sentence = words_of_refusal(failure.message);
+        page.say(sentence);
+        replace(place, h('div', { class: 'card error', role: 'alert' }, h('h1', { 'data-said': failure.message }, sentence)));
       }
     },
     /** Another file beside the cluster's. Returns its name. @param {File} file */
     async add_file(file) {
-      const entry = await read(file);
-      files = with_own_names([...files, entry]);
-      const [name, bytes] = files[files.length - 1];
-      asker.put(name, bytes);
+      const [name, content] = with_own_names([...files, await read(file)])[files.length];
+      files = [...files, [name, content]];
+      asker.put(name, content);
       return name;
     },
-    /** A file with this name, in the place of the one that had it. @param {string} name @param {Uint8Array} bytes */
-    put_file(name, bytes) {
-      files = [...files.filter(([other]) => other !== name), [name, bytes]];
+    /** A file with this name, in the place of the one that had it. @param {string} name @param {BlobPart} content */
+    put_file(name, content) {
+      const file = new Blob([content]);
+      files = [...files.filter(([other]) => other !== name), [name, file]];
       own_names.add(name);
-      asker.put(name, bytes);
+      asker.put(name, file);
     },
-    /** The bytes of a file that the page wrote, which the reader has not. @param {string} name */
+    /** The next one with this name is another one. @param {string} name */
+    forget_file: (name) => { files = files.filter(([other]) => other !== name); },
+    /** A file that the page wrote, which the reader has not. @param {string} name */
     own_file: (name) => (own_names.has(name) ? files.find(([other]) => other === name)?.[1] : undefined),
     /** Looks something up in the objects of the cluster. @param {string} what @param {any} question */
-    look: (what, question) => asker.look(what, page.state.cluster, question),
+    look: (what, question) => (is_opening ? Promise.reject(new Dropped()) : asker.look(what, page.state.cluster, question)),
+    forget_complaint() {
+      by_id('wrong')?.remove();
+      for (const field of document.querySelectorAll('[aria-invalid]')) for (const attribute of ['aria-invalid', 'aria-describedby']) field.removeAttribute(attribute);
+    },
     /** Says below a field what is wrong with it. @param {string} id @param {string} sentence */
     complain(id, sentence) {
       const field = by_id(id);
-      by_id('wrong')?.remove();
+      page.forget_complaint();
       field.setAttribute('aria-invalid', 'true');
       field.setAttribute('aria-describedby', 'wrong');
       field.closest('.field').append(h('span', { id: 'wrong', class: 'wrong', role: 'alert' }, sentence));
       field.focus();
     },
-    /** A file more of the cluster itself. @param {Iterable<File>} list */
-    add_to_cluster: (list) => Promise.all([...list].map(read)).then((entries) => use([...files.filter(([name]) => !own_names.has(name)), ...entries])).catch(page.fail),
+    /** Files in the place of those that are there. @param {Iterable<Blob & { name?: string }>} list */
+    open: (list) => open_files(page, list, use),
+    /** Files more of the cluster itself. @param {Iterable<File>} list */
+    add_to_cluster: (list) => open_files(page, list, (entries) => use([...files.filter(([name]) => !own_names.has(name)), ...entries])),
+    /** Files more beside those that there was no answer to. @param {Iterable<File>} list */
+    add_to_refused: (list) => open_files(page, list, (entries) => use([...refused, ...entries])),
+    /** Once more the files that there was no answer to: the program failed. */
+    open_refused: () => { page.computing(() => use(refused)).catch(page.refuse); },
+    /** What is wrong with files: the answer that is there stays. @param {unknown} failure */
+    refuse(failure) {
+      if (failure instanceof Dropped) return;
+      if (!cluster) return page.fail(failure);
+      if (waiting < 0) page.go_back();
+      const place = by_id('trouble');
+      replace(place, card_of_failure(page, failure, 'trouble-error'));
+      page.say(by_id('trouble-error').textContent);
+      focus_heading(place);
+    },
+    /** The name of the cluster that is there behind the screen on which files are chosen. */
+    left_behind: () => (cluster ? page.state.cluster[0] ?? '' : ''),
+    go_back() {
+      draw_head();
+      page.go(tab);
+    },
+    abort: () => {},
     /** Opens a node in See: in the answer that is there, or in the one that is drawn. @param {string} name */
     show_node(name) {
       page.state.node = name;
@@ -118,6 +158,7 @@ function make_page() {
     has_files: () => waiting >= 0,
     /** What the command of the answer prints as JSON. */
     json_of_answer: async () => (tab === 'simulate' ? simulate.json() : (await page.ask('save', [...view().command(page), '--json'])).stdout),
+    save_answer: () => { save_as(page, 'html').catch(page.fail); },
     /** @param {string} sentence */
     tell_saved(sentence) {
       by_id('status').textContent = sentence;
@@ -125,6 +166,7 @@ function make_page() {
     },
     /** @param {Tab} name @param {string} [focus_id] what has the focus when the answer is there */
     go(name, focus_id) {
+      if (is_opening) return;
       tab = name;
       focus_next = focus_id ?? '';
       page.redraw();
@@ -135,34 +177,61 @@ function make_page() {
       const address = address_of(tab, page.state);
       if (location.hash.slice(1) !== address) history.pushState(null, '', '#' + address);
     },
-    redraw: () => { draw().catch(page.fail); },
-    stop: () => asker.stop(),
+    redraw: () => { if (!is_opening) draw().catch(page.fail); },
+    stop() {
+      page.abort();
+      asker.stop();
+    },
     when_progress: (/** @type {(text: string) => void} */ hear) => { asker.hear_progress = hear; },
-    use,
   };
 
-  /** @param {[string, Uint8Array][]} entries */
+  /** Takes files in the place of those that are there, if there is an answer to them. @param {[string, Blob][]} entries */
   async function use(entries) {
+    const number = ++openings;
     const begin = performance.now();
-    files = with_own_names(entries);
-    const size = files.reduce((sum, [, bytes]) => sum + bytes.length, 0);
-    const named = (/** @type {(bytes: Uint8Array) => boolean} */ is) => files.filter(([, bytes]) => is(bytes)).map(([name]) => name);
-    const [settings, prices] = [named(is_device_configuration), named(is_prices)];
-    page.state = { ...fresh(), cluster: files.map(([name]) => name).filter((name) => !settings.includes(name) && !prices.includes(name)), settings, prices: prices[0] ?? '' };
+    const opened = await cluster_of(entries);
+    refused = opened.files;
+    const size = opened.files.reduce((sum, [, content]) => sum + content.size, 0);
     if (size > most_bytes) {
-      throw new Refused(`Too large for this browser (${(size / 1e9).toFixed(1)} GB). In a terminal: ${command_line(['show', ...about(page.state)])}`);
+      throw new Refused(`Too large for this browser (${(size / 1e9).toFixed(1)} GB). In a terminal: ${command_line(['show', ...about(opened.state)])}`);
     }
-    asker.use(files);
+    if (number !== openings) throw new Dropped();
+    is_opening = true;
+    asker.use(opened.files);
+    let shown;
+    let with_nodes = 0;
+    try {
+      shown = JSON.parse((await page.ask('open', ['show', ...about(opened.state), '--json'])).stdout);
+      if (opened.state.cluster.length > 1) with_nodes = (await asker.look('files_with_nodes', opened.state.cluster, {})).length;
+      if (number !== openings) throw new Dropped();
+    } catch (failure) {
+      if (number !== openings) throw new Dropped();
+      asker.use(files);
+      throw failure;
+    } finally {
+      if (number === openings) is_opening = false;
+    }
+    ({ files, state: page.state } = opened);
+    cluster = { totals: shown.totals, seconds: (performance.now() - begin) / 1000, with_nodes };
     nodes = null;
-    const shown = JSON.parse((await page.ask('open', ['show', ...about(page.state), '--json'])).stdout);
-    waiting = shown.totals.pods_wait;
-    const names = files.map(([name]) => name).join(', ');
+    refused = [];
+    replace(by_id('trouble'));
+    draw_head();
+    page.go('see');
+  }
+
+  /** What the files are, and what can be done with them. */
+  function draw_head() {
+    if (!cluster) return;
+    const { totals, seconds, with_nodes } = cluster;
+    const names = files.map(([name]) => name).filter((name) => !own_names.has(name)).join(', ');
+    waiting = totals.pods_wait;
     by_id('files').dataset.names = names;
     by_id('search-place').hidden = false;
-    replace(by_id('files'), `${names} · ${counted(shown.totals.nodes_all, 'node')} · ${counted(shown.totals.pods_run + shown.totals.pods_wait, 'pod')} · read in ${span((performance.now() - begin) / 1000)} `,
-      button('Other files', () => { waiting = -1; start(page); }, { class: 'small', id: 'other-files' }), ' ', save_menu(page));
+    replace(by_id('files'), `${names} · ${with_nodes > 1 ? `${with_nodes} files with nodes: taken as one cluster · ` : ''}${counted(totals.nodes_all, 'node')} · ${counted(totals.pods_run + totals.pods_wait, 'pod')} · read in ${span(seconds)} `,
+      button('Other files', () => { waiting = -1; start(page); }, { class: 'small', id: 'other-files' }), ' ',
+      ...file_chooser('Add files', page.add_to_cluster, '-more'), ' ', save_menu(page));
     by_id('tabs').hidden = false;
-    page.go('see');
   }
 
   async function draw() {
@@ -177,7 +246,7 @@ function make_page() {
       if (number !== drawing) return;
       forget_stop();
       replace(by_id('saved'));
-      replace(panel, place);
+      if (!await show_in_parts(panel, place, () => number === drawing)) return;
       if (focus_next) by_id(focus_next)?.focus();
       focus_next = '';
     } catch (failure) {
@@ -204,6 +273,7 @@ function make_page() {
   });
   by_id('search-place').append(search_field(page));
   listen_to_keys(page, tabs);
+  listen_to_drops(page.open);
   window.addEventListener('popstate', () => {
     if (waiting < 0) return;
     const name = read_address(location.hash.slice(1), page.state);
@@ -213,13 +283,19 @@ function make_page() {
   return page;
 }
 
+/** @param {Page} page @param {unknown} failure @param {string} id of its heading */
+const card_of_failure = (page, failure, id) => failure_card(page, failure instanceof Error ? failure.message : String(failure), failure instanceof Refused, id);
+
 /** @param {Page} page @param {unknown} failure */
 function show_failure(page, failure) {
   if (failure instanceof Dropped) return;
-  const is_of_input = failure instanceof Refused;
-  replace(by_id('panel'), failure_card(page, failure instanceof Error ? failure.message : String(failure), is_of_input));
+  replace(by_id('panel'), card_of_failure(page, failure, 'error'));
   page.say(by_id('error').textContent);
   focus_heading(by_id('panel'));
 }
 
-start(make_page());
+// What is there already is drawn first.
+pause().then(() => {
+  const page = make_page();
+  pause().then(() => start(page));
+});

@@ -11,16 +11,19 @@
 /** Thrown to whoever waits for an answer that nobody wants any more. */
 export class Dropped extends Error {}
 
+/** Thrown for a question or a file that there is no answer to; the message says why, and the program has no mistake. */
+export class Refused extends Error {}
+
 /** Answers that are remembered; one of so many letters counts as two. */
 const most_answers = 24;
 const most_letters = 4_000_000;
 
 export class Asker {
-  /** @param {string} worker_text @param {string} module_text the module as the worker unpacks it */
-  constructor(worker_text, module_text) {
+  /** @param {string} worker_text @param {string[]} module_pieces the module as the worker unpacks it */
+  constructor(worker_text, module_pieces) {
     this.worker_text = worker_text;
-    this.module_text = module_text;
-    /** @type {[string, Uint8Array][]} */
+    this.module_pieces = module_pieces;
+    /** @type {[string, Blob][]} */
     this.files = [];
     /** @type {Question[]} */
     this.waiting = [];
@@ -39,22 +42,22 @@ export class Asker {
     this.worker = new Worker(address);
     URL.revokeObjectURL(address);
     this.worker.onmessage = ({ data }) => this.hear(data);
-    this.worker.postMessage({ type: 'module', text: this.module_text });
+    this.worker.postMessage({ type: 'module', pieces: this.module_pieces });
     if (this.files.length > 0) this.worker.postMessage({ type: 'files', files: this.files });
   }
 
-  /** The files that all later questions are about. @param {[string, Uint8Array][]} files */
+  /** The files that all later questions are about. @param {[string, Blob][]} files */
   use(files) {
     this.files = files;
     this.answers.clear();
     this.worker?.postMessage({ type: 'files', files });
   }
 
-  /** One file more, or in the place of the one of its name. @param {string} name @param {Uint8Array} bytes */
-  put(name, bytes) {
+  /** One file more, or in the place of the one of its name. @param {string} name @param {Blob} content */
+  put(name, content) {
     if (this.files.some(([other]) => other === name)) this.answers.clear();
-    this.files = [...this.files.filter(([other]) => other !== name), [name, bytes]];
-    this.worker?.postMessage({ type: 'file', name, bytes });
+    this.files = [...this.files.filter(([other]) => other !== name), [name, content]];
+    this.worker?.postMessage({ type: 'file', name, content });
   }
 
   /**
@@ -124,13 +127,13 @@ export class Asker {
     this.next();
   }
 
-  /** Ends what is being calculated, by ending the thread; the next question has a new one. */
+  /** Ends what is being calculated, by ending the thread, and drops what waits for it; the next question has a new thread. */
   stop() {
-    const question = this.running;
+    const questions = [this.running, ...this.waiting];
     this.running = null;
+    this.waiting = [];
     this.worker?.terminate();
     this.begin();
-    question?.reject(new Dropped());
-    this.next();
+    for (const question of questions) question?.reject(new Dropped());
   }
 }

@@ -2,7 +2,7 @@
 // Defragment: which pods move so that a pod fits, or so that GPUs or nodes become empty.
 import { button, by_id, card, choice, h, replace, table } from './dom.js';
 import { about } from './state.js';
-import { counted, span } from './words.js';
+import { counted, span, words_of_no_plan } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
 
@@ -36,7 +36,7 @@ export async function draw(page, panel) {
 /** @param {Page} page @param {Element} place */
 async function draw_plan(page, place) {
   const plan = JSON.parse((await page.ask('plan', [...command(page), '--json'])).stdout);
-  const sentence = plan.emptied ? emptied_words(plan) : room_words(plan);
+  const sentence = plan.emptied ? emptied_words(plan) : room_words(plan, page.state.moves);
   page.say(sentence);
   replace(place, h('section', { class: 'card answer' }, h('h1', {}, sentence),
     plan.emptied && h('p', {}, in_use_words(plan.emptied))),
@@ -45,10 +45,10 @@ async function draw_plan(page, place) {
     ...plan.kept_by_rules.map((/** @type {string} */ pod) => `${pod} stays, as rules about other pods look at it`), ...plan.not_considered, ...plan.warnings]));
 }
 
-/** @param {any} plan */
-function room_words({ pod, found, moves, cost, where, reason }) {
+/** @param {any} plan @param {number} most */
+function room_words({ pod, found, moves, cost, where, reason, moves_ruled_out }, most) {
   if (moves.length > 0) return `${counted(moves.length, 'move')}, ${cost.downtime_device_s.toFixed(1)} GPU·s down; then ${pod} fits on ${where.node}.`;
-  return found ? `Nothing has to move for ${pod}.` : `No plan for ${pod}: ${reason ?? 'no moves were found'}.`;
+  return found ? `Nothing has to move for ${pod}.` : `No plan for ${pod}: ${words_of_no_plan({ reason, moves_ruled_out }, most)}.`;
 }
 
 /** @param {any} plan */

@@ -32,8 +32,9 @@ const words_on = (element) => element.tagName + ' ' + (element.getAttribute('ari
 
 /**
  * Remembers which control within an element has the focus. The function that is returned gives the focus to the same control of
- * the new children: by its id, by its words, or else to their first heading, so that it is never lost.
- * @param {Element} parent
+ * the new children: by its id, by its words, or else to their first heading, so that it is never lost. While more children come, it is
+ * called with false: then the heading has to wait.
+ * @param {Element} parent @returns {(is_last?: boolean) => void}
  */
 export function remembered_focus(parent) {
   const focused = document.activeElement;
@@ -41,10 +42,11 @@ export function remembered_focus(parent) {
   const words = words_on(focused);
   const alike = () => [...parent.querySelectorAll(focused.tagName)].filter((element) => words_on(element) === words);
   const position = alike().indexOf(focused);
-  return () => {
-    const same = (focused.id && by_id(focused.id)) || alike()[position] || alike()[0];
+  return (is_last = true) => {
+    if (document.activeElement !== document.body && parent.contains(document.activeElement)) return; // the reader has moved on
+    const same = (focused.id && by_id(focused.id)) || alike()[position] || (is_last && alike()[0]);
     if (same && !same.disabled) same.focus();
-    else focus_heading(parent);
+    else if (is_last) focus_heading(parent);
   };
 }
 
@@ -160,7 +162,7 @@ export async function copy(text, pressed) {
   setTimeout(() => { pressed.textContent = before; }, 1500);
 }
 
-/** Gives the reader a file. @param {string} name @param {string | Uint8Array} content @param {string} type */
+/** Gives the reader a file. @param {string} name @param {string | Uint8Array | Blob} content @param {string} type */
 export function save(name, content, type) {
   const address = URL.createObjectURL(new Blob([/** @type {BlobPart} */ (content)], { type }));
   h('a', { href: address, download: name }).click();

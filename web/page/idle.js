@@ -2,7 +2,7 @@
 // What is idle, to one shape of pod, and what would help such pods.
 import { button, choice, h, replace } from './dom.js';
 import { one_more } from './editor.js';
-import { about, add } from './state.js';
+import { about, add, put_changes } from './state.js';
 
 /** @typedef {import('./app.js').Page} Page */
 
@@ -29,7 +29,7 @@ async function pod_of(page, shape) {
     const { rules } = JSON.parse((await page.ask('why of a shape', ['why', ...about(page.state), '--pod', pod.name, '--json'])).stdout);
     if (JSON.stringify(rules) === JSON.stringify(shape.rules)) return pod;
   }
-  return pods[0];
+  return null;
 }
 
 /** Goes where the shape's pods are helped: to the one that waits, or to how many nodes one more of them needs. @param {Page} page */
@@ -42,9 +42,15 @@ async function help(page) {
     page.go('why', 'verdict');
     return;
   }
-  if (pod) {
-    await one_more(page, pod.name);
-    add(page.state, { flag: '--find-nodes', value: pod.node });
+  const other = pod && await one_more(page, pod.name);
+  if (!other) {
+    page.complain('shape', 'No pod of this shape was found in the files.');
+    return;
   }
+  const { helped, changes } = page.state;
+  if (helped && changes.some(({ value }) => value === helped.file)) put_changes(page.state, changes.filter(({ value }) => value !== helped.file)); // another shape's
+  page.state.helped = other;
+  add(page.state, { flag: '--add-pods', value: other.file });
+  add(page.state, { flag: '--find-nodes', value: pod.node });
   page.go('whatif');
 }

@@ -66,7 +66,7 @@ export function entries_of(texts) {
 }
 
 const by_number = new Intl.Collator('en', { numeric: true });
-const has_ended = (/** @type {Entry} */ { phase }) => phase === 'Succeeded' || phase === 'Failed';
+export const has_ended = (/** @type {Entry} */ { phase }) => phase === 'Succeeded' || phase === 'Failed';
 
 /** A quantity of Kubernetes as a number. @param {string | number} text */
 export function amount_of(text) {
@@ -114,8 +114,22 @@ export function found_by(entries, { text, most, kind }) {
   return { count: hits.length, hits: hits.slice(0, most).map(({ kind: hit_kind, name, node, phase }) => ({ kind: hit_kind, name, node, phase })) };
 }
 
+/** Whether a node is among the objects of a file, JSON or YAML. @param {Uint8Array} bytes */
+export function has_nodes(bytes) {
+  const places = places_of_objects(bytes);
+  if (places.length === 0) return /^(- | {2})?kind: ["']?Node["']?\s*$/m.test(new TextDecoder().decode(bytes));
+  return places.some(([begin, end]) => {
+    const text = new TextDecoder().decode(bytes.subarray(begin, end));
+    return /"kind"\s*:\s*"Node"/.test(text) && JSON.parse(text).kind === 'Node'; // a node also owns pods
+  });
+}
+
+/** What rules there are for where a pod goes, in its own words. @param {any} pod */
+const rules_of = ({ metadata, spec }) => JSON.stringify([spec.nodeSelector, spec.affinity, spec.tolerations, spec.topologySpreadConstraints,
+  Object.entries(metadata.annotations ?? {}).filter(([key]) => !written_by_schedulers.test(key))]);
+
 /**
- * Pods that ask for these amounts, those that wait first.
+ * Pods that ask for these amounts, those that wait first, and one of each that have the same rules.
  * @param {Entry[]} entries @param {{ asks: Record<string, number>, most: number }} question `asks` as `show --json` has it
  */
 export function pods_like(entries, { asks, most }) {
@@ -127,10 +141,15 @@ export function pods_like(entries, { asks, most }) {
       && Math.round((own.get('cpu') ?? 0) * 1000) === cpu_milli && Math.ceil((own.get('memory') ?? 0) / 2 ** 20) === memory_mib;
   };
   const pods = [];
+  /** @type {Set<string>} */
+  const rules = new Set();
   for (const waits of [true, false]) {
     for (const entry of entries) {
       if (pods.length === most) return pods;
-      if (entry.kind === 'pod' && (entry.node === '') === waits && !has_ended(entry) && is_like(entry)) pods.push({ name: entry.name, node: entry.node });
+      if (entry.kind !== 'pod' || (entry.node === '') !== waits || has_ended(entry) || !is_like(entry)) continue;
+      const own = rules_of(object_of(entry));
+      if (!rules.has(own)) pods.push({ name: entry.name, node: entry.node });
+      rules.add(own);
     }
   }
   return pods;

@@ -20,7 +20,7 @@ export function save_menu(page) {
 }
 
 /** @param {Page} page @param {string} kind */
-async function save_as(page, kind) {
+export async function save_as(page, kind) {
   if (kind === 'json') save('answer.json', await page.json_of_answer(), 'application/json');
   if (kind === 'html') save('answer.html', answer_as_html(), 'text/html');
   if (kind === 'json' || kind === 'html') page.tell_saved('Saved. The file has your names in it.');
@@ -51,7 +51,7 @@ async function save_without_names(page) {
 }
 
 /** Elements that do something, and those that only stand around them. */
-const controls = 'button, input, select, textarea, datalist, .controls, .buttons, .hint.swipe, .back, .off-screen, script';
+const controls = 'button, input, select, textarea, datalist, .controls, .buttons, .hint.swipe, .back, .off-screen, script, iframe, #report';
 
 /** The answer as it is drawn: a file without scripts and links that opens from an attachment. */
 export function answer_as_html() {

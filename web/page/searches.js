@@ -12,11 +12,38 @@ function instead_of_search(page, changes) {
   page.redraw();
 }
 
-/** @param {Page} page @param {any} search member `find_nodes` of the answer @param {string} text what the command prints of it */
-export function found_nodes_card(page, { kind, nodes }, text) {
+/**
+ * What nodes more do for one pod: it is helped, starts without them, or waits, and why.
+ * @param {string} name @param {any} answer of the what-if @param {string[][]} rows pods that these nodes do not help
+ */
+function words_of_one(name, answer, rows) {
+  const pod = answer.pods.find((/** @type {any} */ entry) => `${entry.namespace}/${entry.name}` === name);
+  const node = pod?.placed[0]?.node;
+  if (node && answer.find_nodes.helped.includes(name)) return `${name} is helped: it starts on ${node}.`;
+  if (node) return `${name} fits without a node more; ${node.startsWith(`${answer.find_nodes.kind}-added-`) ? 'with them it' : 'it'} starts on ${node}.`;
+  const [word, ...words] = rows.find(([, ...others]) => others.join(' ').split(/[\s:,]+/).includes(name)) ?? [pod?.verdict ? `waits, ${pod.verdict}` : 'is not helped'];
+  const about_it = words.join('  ').replace(/^[^:]*: /, '');
+  return `${name}: ${word}${about_it && `: ${about_it}`}.`;
+}
+
+/**
+ * @param {Page} page @param {any} answer of the what-if, with a search in it @param {string} text what the command prints of the search
+ * @param {string} own the pod that the search is for, or empty: others are then folded away
+ */
+export function found_nodes_card(page, answer, text, own) {
+  const { kind, nodes } = answer.find_nodes;
   const [sentence, ...rest] = text.split('\n');
   const rows = rest.map((line) => line.trim().split(/ {2,}/));
-  return card('Find nodes', h('p', { class: 'found' }, sentence),
+  const about_all = all_pods_that_wait(page, kind, nodes, sentence, rows);
+  if (!own) return card('Find nodes', about_all);
+  const words = words_of_one(own, answer, rows);
+  page.say(words);
+  return card('What would help', h('p', { class: 'found', id: 'own-answer' }, words), h('details', {}, h('summary', {}, 'All pods that wait'), about_all));
+}
+
+/** @param {Page} page @param {string} kind @param {number} nodes @param {string} sentence @param {string[][]} rows */
+function all_pods_that_wait(page, kind, nodes, sentence, rows) {
+  return h('div', {}, h('p', { class: 'found' }, sentence),
     nodes > 0 && h('div', { class: 'buttons' }, button(`Add ${counted(nodes, 'node')}`, () => instead_of_search(page, [{ flag: '--add-nodes', value: `${kind}=${nodes}` }]), { id: 'take-nodes' })),
     rows.length > 0 && table('Pods that these nodes do not help', [
       { title: 'Why not', of: ([word]) => word, order: ([word]) => word }, { title: 'Pods', of: ([, ...words]) => words.join('  ') },

@@ -1,12 +1,23 @@
 // @ts-check
 // See: what is used, free and out of service, what is idle and why it is of no use, who has it.
-import { button, by_id, choice, h, replace } from './dom.js';
+import { button, by_id, choice, focus_heading, h, replace } from './dom.js';
 import { idle_controls } from './idle.js';
 import { close_node, open_node } from './node.js';
+import { pause } from './parts.js';
+import { prices_form } from './prices.js';
+import { make_sortable } from './sorting.js';
 import { about, rows_by } from './state.js';
+import { draw_users } from './users.js';
 import { gpus, in_tenths } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
+
+const most_bars = 12;
+/** So many letters take a while to be read. */
+const long_text = 20_000;
+
+/** @param {string} text HTML */
+const parsed = (text) => new DOMParser().parseFromString(text, 'text/html');
 
 /** @param {Page} page */
 export const command = ({ state }) => ['show', ...about(state), ...(state.by === 'pool' ? [] : ['--by', state.by]),
@@ -15,23 +26,63 @@ export const command = ({ state }) => ['show', ...about(state), ...(state.by ===
 /** @param {Page} page @param {Element} panel */
 export async function draw(page, panel) {
   const answer = await page.ask('see', [...command(page), '-o', 'html=answer.html']);
-  const seen = new DOMParser().parseFromString(new TextDecoder().decode(answer.written.get('answer.html')), 'text/html');
+  // Read section by section. The last one is the command, which the page has in its own place.
+  const [head, ...texts] = new TextDecoder().decode(answer.written.get('answer.html')).split(/(?=<section class="card")/);
+  const seen = parsed(head);
   const sentence = seen.querySelector('h1')?.textContent ?? '';
-  // The last section is the command, which the page has in its own place.
-  const sections = [...seen.querySelectorAll('main > .total, main > section')].slice(0, -1);
+  const sections = [...seen.querySelectorAll('main > .total')];
+  for (const text of texts.slice(0, -1)) {
+    const { body } = parsed(text);
+    if (text.length > long_text) await pause();
+    for (const table of body.querySelectorAll('table')) make_sortable(table);
+    sections.push(...body.children);
+  }
   const chosen = h('div', { id: 'chosen-node' });
   const every_gpu = sections.find((section) => section.querySelector('.strips li'));
   if (every_gpu) prepare_picture(page, every_gpu, chosen);
+  if (every_gpu && every_gpu.querySelectorAll('li').length > 50) await pause();
   const idle = sections.find((section) => section.querySelector('.shares'));
-  idle?.querySelector('h2')?.after(idle_controls(page, idle));
+  if (idle) {
+    idle.querySelector('h2')?.after(idle_controls(page, idle));
+    shorten(idle);
+  }
+  const users = sections.find((section) => section.querySelector('h2')?.textContent === 'Who uses it');
+  if (users) await draw_users(page, users);
   if (page.state.node) await open_node(page, chosen);
+  const prices = every_gpu ? await prices_form(page) : null;
+  const controls = h('div', { class: 'controls' }, choice('by', 'Rows by', [...rows_by, ...await page.labels()], page.state.by, (by) => { page.state.by = by; page.redraw(); }),
+    tick('all', 'Every row', page.state.all, (is_on) => { page.state.all = is_on; page.redraw(); }));
+  const pools = sections.find((section) => section.matches('section') && section.querySelector('table'));
+  pools?.querySelector('h2')?.after(controls);
+  if (pools && idle && idle !== pools) {
+    const side_by_side = h('div', { class: 'side' }, pools, idle);
+    sections.splice(sections.indexOf(pools), 1, side_by_side);
+    sections.splice(sections.indexOf(idle), 1);
+  }
   replace(panel,
     h('section', { class: 'card answer' }, h('h1', {}, sentence), h('p', {}, seen.querySelector('.subtitle')?.textContent ?? '')),
-    h('div', { class: 'controls' },
-      choice('by', 'Rows by', rows_by, page.state.by, (by) => { page.state.by = by; page.redraw(); }),
-      tick('all', 'Every row', page.state.all, (is_on) => { page.state.all = is_on; page.redraw(); })),
-    !every_gpu && chosen, ...sections, page.terminal(command(page)));
+    !pools && controls, !every_gpu && chosen, ...sections, prices, page.terminal(command(page)));
   page.say(sentence);
+}
+
+/** The first bars, the others behind a button; and the numbers behind "As a table". @param {Element} idle */
+function shorten(idle) {
+  const bars = [...idle.querySelectorAll('.shares > li:not(.sum)')].slice(most_bars);
+  for (const bar of bars) bar.setAttribute('hidden', '');
+  const more = bars.length > 0 && button(`and ${bars.length} more`, () => {
+    for (const bar of bars) bar.removeAttribute('hidden');
+    more.remove();
+    focus_heading(idle);
+  }, { class: 'small' });
+  const region = idle.querySelector('.scroll');
+  const [, amount] = region?.querySelector('caption')?.textContent?.match(/^Of ([\d.]+) GPUs/) ?? [];
+  const heading = idle.querySelector('h2');
+  if (heading && amount) heading.textContent = `Idle: ${amount} GPUs`;
+  if (!region) return;
+  const swipe = region.previousElementSibling?.matches('.swipe') ? region.previousElementSibling : null;
+  const numbers = h('details', {}, h('summary', {}, 'As a table'));
+  region.before(...(more ? [more] : []), numbers);
+  numbers.append(...(swipe ? [swipe] : []), region);
 }
 
 /** @param {string} id @param {string} label @param {boolean} is_on @param {(is_on: boolean) => void} set */

@@ -4,16 +4,18 @@
 /**
  * @typedef {{ flag: string, value: string }} Change a change of a what-if, or a search in it, as the command line has it
  * @typedef {{
- *   cluster: string[], settings: string[], prices: string, by: string, shape: string, all: boolean, node: string, fullest: boolean, only_idle: boolean,
+ *   cluster: string[], settings: string[], prices: string, by: string, who: string, shape: string, all: boolean, node: string, fullest: boolean, only_idle: boolean,
  *   pod: string, changes: Change[], undone: Change[][],
- *   goal: 'pod' | 'devices' | 'nodes', goal_pod: string, moves: number,
+ *   helped: { pod: string, file: string } | null, goal: 'pod' | 'devices' | 'nodes', goal_pod: string, moves: number,
+ *   history: { source: string, records: string[], queue: string, skips: boolean, imported: string, used: string },
  * }} State
  */
 
 /** @returns {State} */
 export const fresh = () => ({
-  cluster: [], settings: [], prices: '', by: 'pool', shape: '', all: false, node: '', fullest: false, only_idle: false, pod: '', changes: [], undone: [],
+  cluster: [], settings: [], prices: '', by: 'pool', who: 'namespace', shape: '', all: false, node: '', fullest: false, only_idle: false, pod: '', changes: [], undone: [], helped: null,
   goal: 'pod', goal_pod: '', moves: 3,
+  history: { source: 'sacct', records: [], queue: '', skips: false, imported: '', used: '' },
 });
 
 /** What every command of a cluster begins with. @param {State} state */
@@ -61,6 +63,12 @@ export const whatif_arguments = (state) => [
   'whatif', ...about(state), ...state.changes.flatMap(({ flag, value }) => (value === '' ? [flag] : [flag, value])),
 ];
 
+/** The pod that Idle added to find out what would help its shape, as long as it is among the changes. @param {State} state */
+export const helped_pod = ({ helped, changes }) => (helped && changes.some(({ value }) => value === helped.file) ? helped.pod : '');
+
+/** The arguments of the what-if whose answer is drawn. @param {State} state */
+export const drawn_arguments = (state) => [...whatif_arguments(state), '--out', 'out'];
+
 /** A change in the words of the page. @param {Change} change */
 export function words_of({ flag, value }) {
   const words = {
@@ -77,12 +85,27 @@ export const mark_of = ({ flag }) => (flag.startsWith('--find') ? '?' : flag.sta
 
 /** Rows of the first table that every cluster has; a label would be a name of the cluster. */
 export const rows_by = ['pool', 'kind', 'node', 'resource', 'namespace', 'queue', 'owner'];
+/** Labels that say nothing of where a node is, or that are another for each node. */
+const labels_of_others = /^([^/]*\.)?(nvidia\.com|hami\.io)\/|^beta\.kubernetes\.io\/|hostname$/;
+
+/** Labels by which rows can be added up: those that group nodes, as a zone or a rack does. @param {Record<string, string>[]} labels of each node @returns {string[]} */
+export function rows_by_labels(labels) {
+  /** @type {Map<string, Set<string>>} */
+  const values = new Map();
+  for (const [label, value] of labels.flatMap(Object.entries)) values.set(label, (values.get(label) ?? new Set()).add(value));
+  return [...values].filter(([label, { size }]) => label === zone || (size >= 2 && size <= 20 && size < labels.length && !labels_of_others.test(label) && !rows_by.includes(label)))
+    .map(([label]) => label).sort((left, right) => (left === zone ? -1 : right === zone ? 1 : left < right ? -1 : 1));
+}
+const zone = 'topology.kubernetes.io/zone';
+
+/** Whose pods are added up in Who uses it; the first is what `show` does. */
+export const users_by = ['namespace', 'queue', 'owner'];
 const goals = ['pod', 'devices', 'nodes'];
 
 /** What stands in the address after '#': a tab and its choices, without names of the cluster. @param {string} tab @param {State} state */
 export function address_of(tab, state) {
   const choices = {
-    see: [state.by !== 'pool' && `by=${state.by}`, state.all && 'all', state.fullest && 'fullest', state.only_idle && 'idle'],
+    see: [state.by !== 'pool' && rows_by.includes(state.by) && `by=${state.by}`, state.who !== 'namespace' && `who=${state.who}`, state.all && 'all', state.fullest && 'fullest', state.only_idle && 'idle'],
     defragment: [state.goal !== 'pod' && `goal=${state.goal}`, state.moves !== 3 && `moves=${state.moves}`],
   };
   return [tab, ...(choices[/** @type {keyof typeof choices} */ (tab)] ?? []).filter(Boolean)].join('&');
@@ -94,6 +117,7 @@ export function read_address(address, state) {
   const chosen = new Map(choices.map((choice) => /** @type {[string, string]} */ (choice.split('='))));
   if (tab === 'see') {
     state.by = rows_by.find((word) => word === chosen.get('by')) ?? 'pool';
+    state.who = users_by.find((word) => word === chosen.get('who')) ?? 'namespace';
     [state.all, state.fullest, state.only_idle] = [chosen.has('all'), chosen.has('fullest'), chosen.has('idle')];
   }
   if (tab === 'defragment') {

@@ -3,13 +3,18 @@
 import { button, copy, h } from './dom.js';
 import { command_line } from './words.js';
 
+const title = 'Same answer in a terminal';
+
 /**
- * @param {import('./app.js').Page} page @param {string[]} args @param {{ prints: boolean }} [how] prints: whether the page can show what the command prints
+ * @param {import('./app.js').Page} page @param {string[]} args @param {{ prints: boolean, of?: string }} [how] prints: whether the page can show what the command prints;
+ *   of: which answer of a tab that has several
  */
-export function terminal(page, args, { prints } = { prints: true }) {
+export function terminal(page, args, { prints, of } = { prints: true }) {
+  const id = of ? `terminal-${of}` : 'terminal';
+  const label = (/** @type {string} */ words) => (of ? `${words}, ${of}` : words);
   const text = command_line(args);
-  const output = h('pre', { class: 'command output', tabIndex: 0, role: 'region', 'aria-label': 'Output' });
-  const pressed = button('Copy', () => copy(text, pressed), { class: 'small', 'aria-label': 'Copy the command' });
+  const output = h('pre', { class: 'command output', tabIndex: 0, role: 'region', 'aria-label': label('Output') });
+  const pressed = button('Copy', () => copy(text, pressed), { class: 'small', 'aria-label': label('Copy the command') });
   const details = h('details', { ontoggle: async () => {
     if (!details.open || output.textContent) return;
     try {
@@ -18,6 +23,8 @@ export function terminal(page, args, { prints } = { prints: true }) {
       output.textContent = failure instanceof Error ? failure.message : '';
     }
   } }, h('summary', {}, 'What it prints'), output);
-  return h('section', { class: 'card terminal', id: 'terminal', 'aria-labelledby': 'terminal-title' }, h('h2', { id: 'terminal-title' }, 'Same answer in a terminal'),
-    h('pre', { class: 'command', tabIndex: 0, role: 'region', 'aria-label': 'Command' }, h('code', {}, text)), pressed, prints && details);
+  return h('section', { class: of ? 'inner terminal' : 'card terminal', id, 'aria-label': label(title) },
+    h(of ? 'h3' : 'h2', {}, title),
+    h('pre', { class: 'command', tabIndex: 0, role: 'region', 'aria-label': label('Command') }, h('code', {}, text)),
+    h('div', { class: 'buttons' }, pressed, !of && button('Save answer', page.save_answer, { class: 'small' })), prints && details);
 }

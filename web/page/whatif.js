@@ -4,8 +4,8 @@ import { button, by_id, card, h, replace, save, table } from './dom.js';
 import { draw_editor } from './editor.js';
 import { draw_layouts, found_nodes_card } from './searches.js';
 import { share_bar } from './see.js';
-import { mark_of, put_changes, remove, search_of, undo, whatif_arguments, words_of } from './state.js';
-import { counted, gpus, in_tenths, signed } from './words.js';
+import { drawn_arguments, helped_pod, mark_of, put_changes, remove, search_of, undo, whatif_arguments, words_of } from './state.js';
+import { counted, gpus, in_tenths, names_of_free_parts, signed, unwrapped } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
 
@@ -13,18 +13,18 @@ export const command = (/** @type {Page} */ page) => whatif_arguments(page.state
 
 /** @param {Page} page @param {Element} panel */
 export async function draw(page, panel) {
-  const nodes = await page.nodes();
+  const [nodes, modes] = [await page.nodes(), await page.modes()];
   const answer = h('div', { id: 'whatif-answer' });
   const editor = h('div', {});
-  draw_editor(page, editor, nodes);
+  draw_editor(page, editor, nodes, modes);
   replace(panel, card('Change', list_of_changes(page), editor), answer, page.terminal(command(page)));
   await page.answer_in(answer, () => draw_answer(page, answer));
   mark_refused(page, panel, answer.querySelector('.error h1'));
 }
 
-/** Ties an error to the change that it is about: the flag is its first word. @param {Page} page @param {Element} panel @param {Element | null} error */
+/** Ties an error to the change that it is about: the flag is the first word of what the program said. @param {Page} page @param {Element} panel @param {Element | null} error */
 function mark_refused(page, panel, error) {
-  const position = error ? page.state.changes.findLastIndex(({ flag }) => error.textContent?.startsWith(flag)) : -1;
+  const position = error ? page.state.changes.findLastIndex(({ flag }) => error.getAttribute('data-said')?.startsWith(flag)) : -1;
   const row = panel.querySelectorAll('.changes li')[position];
   if (!error || !row) return;
   error.id = 'refused';
@@ -75,9 +75,9 @@ const marks = { starts: '+', moves: '~', restarts: '~', stops: '-', waits: '.' }
 
 /** @param {Page} page @param {Element} place */
 async function draw_answer(page, place) {
-  const { written } = await page.ask('whatif', [...command(page), '--out', 'out']);
+  const { written } = await page.ask('whatif', drawn_arguments(page.state));
   const content = (/** @type {string} */ name) => new TextDecoder().decode(written.get('out/' + name));
-  const [answer, text] = [JSON.parse(content('whatif.json')), content('whatif.txt')];
+  const [answer, text] = [JSON.parse(content('whatif.json')), unwrapped(content('whatif.txt'))];
   if (search_of(page.state)?.flag === '--find-layout') draw_layouts(page, place, answer, text);
   else draw_comparison(page, place, answer, text);
 }
@@ -88,34 +88,49 @@ function draw_comparison(page, place, answer, text) {
   // What was searched for comes first in the text, and then an empty line.
   const [search, ...others] = answer.find_nodes ? text.split('\n\n') : ['', text];
   const [sentence, second] = others.join('\n\n').split('\n');
+  const own = helped_pod(page.state);
   page.say(search.split('\n')[0] || sentence);
   const row = (/** @type {string} */ name, /** @type {any} */ cells, words = gpus) =>
     ({ name, before: words(cells.before), after: words(cells.after), change: cells.change === 0 ? '0' : signed(cells.change, words) });
   const whole = (/** @type {number} */ number) => String(number);
+  const names = names_of_free_parts(comparison.free_parts);
   const [before, after] = ['before', 'after'].map((when) => in_tenths(['used', 'free', 'out'].map((part) => comparison[part][when])));
   const rows = [row('GPUs', comparison.gpus),
     ...['used', 'free', 'out of service'].map((name, i) => row(name, { before: before[i], after: after[i], change: after[i] - before[i] })),
     row('pods run', comparison.pods_run, whole),
-    ...comparison.free_parts.map((/** @type {any} */ part) => row(`${part.kind ? part.kind + ' ' : ''}${part.part} free`, part, whole)),
+    ...comparison.free_parts.map((/** @type {any} */ part, /** @type {number} */ i) => row(names[i], part, whole)),
     ...(comparison.energy_at_most_wh ? [row('kWh a day, at most', comparison.energy_at_most_wh, gpus)] : [])];
   const bars = ['before', 'after'].map((when) => h('div', { class: 'bar' }, h('span', {}, when === 'before' ? 'Before' : 'After'),
     share_bar({ used: comparison.used[when], free: comparison.free[when], out: comparison.out[when] })));
   const pods = answer.pods.flatMap((/** @type {any} */ pod) => Object.entries(pod.fates).map(([fate, number]) => ({ pod, fate, number })))
     .filter((/** @type {any} */ entry) => entry.fate in marks);
-  replace(place, answer.find_nodes && found_nodes_card(page, answer.find_nodes, search), h('section', { class: 'card answer' }, h('h1', {}, sentence), answer.anew && h('p', {}, second)),
+  replace(place, answer.find_nodes && found_nodes_card(page, answer, search, own), h('section', { class: 'card answer' }, h('h1', {}, sentence), answer.anew && words_of_anew(page, second)),
     card('Before, After, Change', bars, table('GPUs and pods before and after', [
       { title: 'What', of: (entry) => entry.name }, { title: 'Before', number: true, of: (entry) => entry.before },
       { title: 'After', number: true, of: (entry) => entry.after }, { title: 'Change', number: true, of: (entry) => entry.change },
     ], rows)),
     answer.nodes.length > 0 && card('Nodes', h('ul', { class: 'plain' }, answer.nodes.map((/** @type {any} */ node) =>
       h('li', {}, `${node.mark} ${node.nodes.join(', ')}  ${node.change}`)))),
-    card('Pods', pods.length === 0 ? h('p', { class: 'hint' }, 'No pod starts, moves, stops or waits.') : table(counted(pods.length, 'pod'), [
-      { title: 'Mark', of: (entry) => marks[/** @type {keyof typeof marks} */ (entry.fate)] },
-      { title: 'Pod', of: ({ pod, number }) => `${pod.namespace}/${pod.name}${number > 1 ? ` (${number})` : ''}`, order: ({ pod }) => `${pod.namespace}/${pod.name}` },
-      { title: 'What', of: ({ pod, fate }) => (fate === 'waits' ? pod.verdict ?? 'waits' : fate), order: ({ fate }) => fate },
-      { title: 'Where', of: ({ pod, fate }) => where_of(pod, fate) },
-    ], pods, { most: 50 })),
-    page.notes([...answer.not_considered, ...answer.warnings]));
+    pods_card(pods, own), page.notes([...answer.not_considered, ...answer.warnings]));
+}
+
+/** The second line of an answer in which all is placed anew; moves are another tab. @param {Page} page @param {string} line */
+const words_of_anew = (page, line) => h('p', {}, line.replace(/ Not a plan: see .*$/, ''), ' Not a plan: see ', button('Defragment', () => page.go('defragment'), { class: 'link' }), '.');
+
+/** @param {any[]} pods @param {string} own the pod that the question is about, or empty */
+function pods_card(pods, own) {
+  const name_of = (/** @type {any} */ pod) => `${pod.namespace}/${pod.name}`;
+  const rows_of = (/** @type {any[]} */ some, /** @type {string} */ caption) => table(caption, [
+    { title: 'Mark', of: (entry) => marks[/** @type {keyof typeof marks} */ (entry.fate)] },
+    { title: 'Pod', of: ({ pod, number }) => `${name_of(pod)}${number > 1 ? ` (${number})` : ''}`, order: ({ pod }) => name_of(pod) },
+    { title: 'What', of: ({ pod, fate }) => (fate === 'waits' ? pod.verdict ?? 'waits' : fate), order: ({ fate }) => fate },
+    { title: 'Where', of: ({ pod, fate }) => where_of(pod, fate) },
+  ], some, { most: 50 });
+  if (pods.length === 0) return card('Pods', h('p', { class: 'hint' }, 'No pod starts, moves, stops or waits.'));
+  const own_rows = pods.filter(({ pod }) => name_of(pod) === own);
+  if (own_rows.length === 0) return card('Pods', rows_of(pods, counted(pods.length, 'pod')));
+  const others = pods.filter((entry) => !own_rows.includes(entry));
+  return card('Pods', rows_of(own_rows, 'The pod in question'), others.length > 0 && h('details', {}, h('summary', {}, `Other pods: ${others.length}`), rows_of(others, counted(others.length, 'other pod'))));
 }
 
 /** @param {any} pod @param {string} fate */

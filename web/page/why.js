@@ -17,7 +17,7 @@ export async function draw(page, panel) {
   const sentence = waiting(all);
   const pick = (/** @type {string} */ pod) => { page.state.pod = pod; page.go('why', 'verdict'); };
   replace(list, all.groups.map((/** @type {any} */ group) => h('section', { class: 'group' },
-    h('h3', {}, `${group.verdict} · ${group.pods.length}`),
+    h('h3', {}, heading_of(group)),
     h('p', { class: 'hint' }, `${gpus(group.asked)} GPUs, since ${moment(group.since)}: ${group.because}`),
     many(group.pods, (pod) => button(pod, () => pick(pod), {
       class: 'link', id: 'pod-' + pod, 'aria-current': pod === page.state.pod ? 'true' : null,
@@ -37,6 +37,9 @@ export async function draw(page, panel) {
   }
   await page.answer_in(one, () => draw_pod(page, one));
 }
+
+/** That pods fit is looked at one by one. @param {any} group */
+const heading_of = ({ verdict, pods }) => `${verdict} · ${pods.length}${verdict === 'fits now' && pods.length > 1 ? ', each alone' : ''}`;
 
 /** As `vgpusim why` says it: that pods fit is looked at one by one. @param {any} all */
 function waiting(all) {
@@ -71,7 +74,7 @@ async function draw_pod(page, place) {
   const pod = JSON.parse((await page.ask('why one', [...command(page), '--json'])).stdout);
   const sentence = sentence_of(pod);
   page.say(sentence);
-  const asks = Object.entries(pod.asks ?? {}).map(([what, amount]) => (what === 'cpu_milli' ? `cpu ${Number(amount) / 1000}`
+  const asks = Object.entries(pod.asks ?? {}).filter(([, amount]) => Number(amount) !== 0).map(([what, amount]) => (what === 'cpu_milli' ? `cpu ${Number(amount) / 1000}`
     : what === 'memory_mib' ? `memory ${Math.round(Number(amount) / 102.4) / 10} GiB` : `${what} ${amount}`)).join(', ');
   const close = () => {
     const opener = 'pod-' + page.state.pod;
@@ -83,9 +86,9 @@ async function draw_pod(page, place) {
     button('‹ Waiting', close, { class: 'back' }),
     h('h2', { id: 'verdict', tabIndex: -1 }, sentence), asks && h('p', { class: 'note' }, `asks: ${asks}; priority ${pod.priority}`)),
   changes_card(page, pod),
-  nodes_card(page, pod.reasons ?? []),
+  pod.reasons?.length > 0 && nodes_card(page, pod.reasons),
   pod.preempts && card('Preemption', h('p', { class: 'note' }, `kube-scheduler would preempt ${pod.preempts.pods.join(', ')} on ${pod.preempts.node}`)),
-  pod.scheduler_words && card('Kubernetes says', h('p', { class: 'note' }, pod.scheduler_words)),
+  pod.scheduler_words && card('kube-scheduler would say', h('p', { class: 'note' }, pod.scheduler_words)),
   page.notes([...pod.not_looked_at, ...pod.warnings]));
 }
 

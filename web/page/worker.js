@@ -2,8 +2,9 @@
 // The thread that calculates: it has the module and the files, and answers one question after the other.
 import { decompress } from 'fzstd';
 import { Vgpualloc } from '../module.js';
+import { mix_of, nodes_of } from './mix.js';
 import { names_found, names_of } from './names.js';
-import { entries_of, found_by, object_of, one_more, places_of_objects, pods_like, pods_of } from './objects.js';
+import { entries_of, found_by, has_nodes, object_of, one_more, places_of_objects, pods_like, pods_of } from './objects.js';
 import { bytes_of_text } from './seven_bits.js';
 
 /** @type {Map<string, Uint8Array>} */
@@ -49,28 +50,33 @@ function entries(about) {
 const looks = {
   find: (about, question) => found_by(entries(about), question),
   pods_of: (about, { node }) => pods_of(entries(about), node),
+  files_with_nodes: (about) => about.filter((name) => has_nodes(files.get(name) ?? new Uint8Array())),
   pods_like: (about, question) => pods_like(entries(about), question),
   names_in: (about, { bytes }) => {
     const names = names_of(texts_of(about));
     const of_kind = (/** @type {string} */ kind) => entries(about).filter((entry) => entry.kind === kind).length;
     return { nodes: of_kind('node'), pods: of_kind('pod'), names: names.size, found: names_found(names, bytes) };
   },
+  mix: (about, { without }) => ({ ...mix_of(entries(about), without), nodes: nodes_of(entries(about)) }),
   one_more: (about, { pod, name }) => {
     const entry = entries(about).find((other) => other.kind === 'pod' && other.name === pod);
     return entry ? one_more(object_of(entry), name) : null;
   },
 };
 
+/** @param {Blob} content */
+const bytes_of = async (content) => new Uint8Array(await content.arrayBuffer());
+
 /** Messages wait for one another: a question must not overtake the files that it is about. */
 let before = Promise.resolve();
 onmessage = ({ data }) => {
   before = before.then(async () => {
-    if (data.type === 'module') module = new Vgpualloc(await WebAssembly.compile(/** @type {Uint8Array<ArrayBuffer>} */ (decompress(bytes_of_text(data.text)))));
+    if (data.type === 'module') module = new Vgpualloc(await WebAssembly.compile(/** @type {Uint8Array<ArrayBuffer>} */ (decompress(bytes_of_text(data.pieces.join(''))))));
     if (data.type === 'files') {
-      files = new Map(data.files);
+      files = new Map(await Promise.all(data.files.map(async (/** @type {[string, Blob]} */ [name, content]) => [name, await bytes_of(content)])));
       index = null;
     }
-    if (data.type === 'file') files.set(data.name, data.bytes);
+    if (data.type === 'file') files.set(data.name, await bytes_of(data.content));
     try {
       if (data.type === 'ask') answer(data);
       if (data.type === 'look') postMessage({ type: 'answer', id: data.id, result: looks[data.what](data.about, data.question) });

@@ -4,7 +4,7 @@ namespace vgpusim {
 
 namespace {
 
-double fraction(double part, double whole) { return whole > 0.0 ? part / whole : 0.0; }
+double part_of_whole(double part, double whole) { return whole > 0.0 ? part / whole : 0.0; }
 
 } // namespace
 
@@ -21,22 +21,23 @@ run_figures figures_of(const run_record& record) {
     const auto total_units = static_cast<double>(record.gpus * record.requested_whole);
     const requested_units& served_end = record.last.served;
     const auto served = [&]<std::int64_t amounts_in_use::* Amount>(std::int64_t at_end) {
-        return fraction(means_over_time ? usage.mean<Amount>() : static_cast<double>(at_end), total_units);
+        return part_of_whole(means_over_time ? usage.mean<Amount>() : static_cast<double>(at_end), total_units);
     };
     const double unusable = means_over_time ? usage.unusable_milli() : unusable_end;
     return {.served_ratio = served.operator()<&amounts_in_use::served>(served_end.larger()),
             .served_memory_ratio = served.operator()<&amounts_in_use::served_memory>(served_end.memory),
             .served_compute_ratio = served.operator()<&amounts_in_use::served_compute>(served_end.compute),
-            .served_peak_ratio = fraction(static_cast<double>(record.result.served_peak), total_units),
-            .allocation_mean_ratio = fraction(allocated, total),
-            .allocation_until_last_arrival_ratio = fraction(allocated_until, total),
-            .allocation_peak_ratio = fraction(static_cast<double>(record.result.peak.state.allocated_milli), total),
-            .allocation_end_ratio = fraction(allocated_end, total),
+            .served_peak_ratio = part_of_whole(static_cast<double>(record.result.served_peak), total_units),
+            .allocation_mean_ratio = part_of_whole(allocated, total),
+            .allocation_until_last_arrival_ratio = part_of_whole(allocated_until, total),
+            .allocation_peak_ratio =
+                part_of_whole(static_cast<double>(record.result.peak.state.allocated_milli), total),
+            .allocation_end_ratio = part_of_whole(allocated_end, total),
             .unusable_milli = unusable,
-            .unusable_of_all_ratio = fraction(unusable, total),
-            .unusable_of_idle_ratio = fraction(unusable, total - allocated),
+            .unusable_of_all_ratio = part_of_whole(unusable, total),
+            .unusable_of_idle_ratio = part_of_whole(unusable, total - allocated),
             .unusable_end_milli = unusable_end,
-            .unusable_of_idle_end_ratio = fraction(unusable_end, total - allocated_end)};
+            .unusable_of_idle_end_ratio = part_of_whole(unusable_end, total - allocated_end)};
 }
 
 std::optional<time_figures> time_figures_of(const run_record& record) {

@@ -9,16 +9,6 @@ namespace vgpusim {
 
 using vgputraces::device_parts;
 
-namespace {
-
-std::int64_t device_count(const simulation_input& input) {
-    std::int64_t devices = 0;
-    for (const auto& node : input.nodes.nodes) devices += static_cast<std::int64_t>(node.devices.size());
-    return devices;
-}
-
-} // namespace
-
 double accepted_pods::ratio() const noexcept {
     return arrived > 0 ? static_cast<double>(accepted) / static_cast<double>(arrived) : 1.0;
 }
@@ -33,7 +23,7 @@ loss_counter::loss_counter(const simulation_input& input) : input_{&input} {
     figures_.of_gpus.whole = input.requested.whole();
     const bool all_stay =
         std::ranges::none_of(input.pods, [](const arriving_pod& pod) { return pod.duration.has_value(); });
-    if (all_stay) figures_.filled_of = device_count(input) * device_parts::whole;
+    if (all_stay) figures_.filled_of = device_count(input.nodes) * device_parts::whole;
 }
 
 void loss_counter::count(std::size_t pod, bool is_accepted) {

@@ -46,8 +46,8 @@ private:
     }
     [[nodiscard]] bool is_over() const { return !result_.is_complete; }
 
-    /// Whether the goal holds. What tries of more or fewer nodes tell already is not tried unless `always`.
-    expected<bool> attempt(const counts& nodes, bool always = false) {
+    /// Whether the goal holds. What tries of more or fewer nodes tell already is not tried unless `even_if_known`.
+    expected<bool> attempt(const counts& nodes, bool even_if_known = false) {
         const auto known = tries_of_.find(nodes);
         if (known != tries_of_.end()) return result_.tries[known->second].holds;
         const auto any_of = [&](bool holding, const auto& compare) {
@@ -55,8 +55,8 @@ private:
                 return tried.holds == holding && std::ranges::equal(nodes, tried.nodes, compare);
             });
         };
-        if (!always && any_of(false, std::less_equal{})) return false;
-        if (!always && any_of(true, std::greater_equal{})) return true;
+        if (!even_if_known && any_of(false, std::less_equal{})) return false;
+        if (!even_if_known && any_of(true, std::greater_equal{})) return true;
         if (result_.tries.size() == tries_max_) {
             result_.is_complete = false;
             return false;

@@ -50,7 +50,7 @@ dialect_config make_dialect_config() { return make_dialect_config(built_in_catal
 
 namespace {
 
-using dialects::volcano::device_config;
+using volcano_devices = dialects::volcano::device_config;
 using dialects::volcano::vnpu_config;
 
 /// Adds what one configuration says to what others have said.
@@ -58,7 +58,7 @@ class config_adder {
 public:
     config_adder(dialect_config base, std::string_view name) : sum_{std::move(base)}, name_{name} {}
 
-    [[nodiscard]] expected<dialect_config> add(device_config more) {
+    [[nodiscard]] expected<dialect_config> add(volcano_devices more) {
         const std::set<std::string> before = resources_of(sum_);
         if (more.names_vgpu) {
             if (differs(configured_system::vgpu, sum_.devices.vgpu == more.vgpu, "nvidia", "")) return refusal();
@@ -109,7 +109,7 @@ private:
         return true;
     }
 
-    [[nodiscard]] bool add_npus(const device_config& more) {
+    [[nodiscard]] bool add_npus(const volcano_devices& more) {
         const bool same_default = sum_.devices.hami_vnpu_core == more.hami_vnpu_core;
         const bool is_first = !sum_.configured_by.contains(configured_system::npus);
         if (differs(configured_system::npus, same_default, "vnpus.hamiVnpuCore",

@@ -28,12 +28,12 @@ struct asked_and_limit {
     std::optional<std::int64_t> limit{};
 };
 
-asked_and_limit amounts_of(const kubernetes::container& container, const std::string& resource) {
+asked_and_limit request_and_limit_of(const kubernetes::container& container, const std::string& resource) {
     return {.asked = request_of(container, resource), .limit = limit_of(container, resource)};
 }
 
 /// Without the overhead, which LimitRanger does not count.
-asked_and_limit amounts_of(const manifest& object, const std::string& resource) {
+asked_and_limit request_and_limit_of(const manifest& object, const std::string& resource) {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;
     asked_and_limit result{
         .asked = amount_at_once(
@@ -117,15 +117,18 @@ std::string why_apart(const std::string& type, const std::string& resource, cons
 template <class Owner>
 std::string why_outside(const limit_range_item& item, const Owner& owner) {
     for (const auto& [resource, bound] : item.min) {
-        std::string why = is_read(resource) ? why_below(item.type, resource, bound, amounts_of(owner, resource)) : "";
+        std::string why =
+            is_read(resource) ? why_below(item.type, resource, bound, request_and_limit_of(owner, resource)) : "";
         if (!why.empty()) return why;
     }
     for (const auto& [resource, bound] : item.max) {
-        std::string why = is_read(resource) ? why_above(item.type, resource, bound, amounts_of(owner, resource)) : "";
+        std::string why =
+            is_read(resource) ? why_above(item.type, resource, bound, request_and_limit_of(owner, resource)) : "";
         if (!why.empty()) return why;
     }
     for (const auto& [resource, bound] : item.max_ratio) {
-        std::string why = is_read(resource) ? why_apart(item.type, resource, bound, amounts_of(owner, resource)) : "";
+        std::string why =
+            is_read(resource) ? why_apart(item.type, resource, bound, request_and_limit_of(owner, resource)) : "";
         if (!why.empty()) return why;
     }
     return {};
@@ -149,7 +152,7 @@ std::string why_contradictory(const kubernetes::pod& pod) {
     for (const auto* const list : {&pod.containers, &pod.init_containers}) {
         for (const kubernetes::container& container : *list) {
             for (const char* const resource : {"cpu", "memory"}) {
-                const auto [request, limit] = amounts_of(container, resource);
+                const auto [request, limit] = request_and_limit_of(container, resource);
                 if (!request || !limit || *request <= *limit) continue;
                 return "container " + container.name + " asks for " + amount_words(resource, *request) + " of " +
                        resource + ", above its limit by default, " + amount_words(resource, *limit);
