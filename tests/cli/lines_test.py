@@ -80,6 +80,11 @@ class Lines(CliTest):
         self.assertGreater(len(cells), 2)
         self.assertEqual("".join(cells), ",".join(f"team-{letter}={'a' * 20}" for letter in "abcdef"))
 
+    def test_a_cluster_without_gpus(self):
+        node = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "8", "memory": "32Gi", "pods": "110"}}}
+        lines = self.check("show", self.write("none.json", json.dumps(node)))
+        self.assertIn("and 33 more (vgpusim dialects)", self.flat(" ".join(lines[:2])))
+
     def test_a_command_to_paste_is_one_line(self):
         folder = self.root / ("deep-" * 20)
         folder.mkdir()

@@ -69,7 +69,9 @@ std::size_t columns_of(std::string_view text) {
 }
 
 bool has_command(std::string_view text) {
-    return text.find("vgpusim ") != std::string_view::npos || text.find("kubectl ") != std::string_view::npos;
+    constexpr std::string_view program = "vgpusim ";
+    return text.starts_with(program) || text.find("  vgpusim ") != std::string_view::npos ||
+           text.find(": vgpusim ") != std::string_view::npos;
 }
 
 std::size_t longest_word_of(std::string_view text) {

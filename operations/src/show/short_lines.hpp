@@ -13,7 +13,7 @@ inline constexpr std::size_t line_width = 100;
 /// How many columns a text takes: UTF-8 counts by characters.
 [[nodiscard]] std::size_t columns_of(std::string_view text);
 
-/// Whether a text is a command to paste, which a line break would cut in two.
+/// Whether a text is or ends with a command to paste, which a line break would cut in two.
 [[nodiscard]] bool has_command(std::string_view text);
 
 /// How many columns the longest part of a text takes that is not broken.
