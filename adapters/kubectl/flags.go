@@ -293,11 +293,14 @@ func (v *values) addNamespace(flags *pflag.FlagSet) error {
 		return nil
 	}
 	number := slices.IndexFunc(v.options, func(set option) bool { return set.name == "pod" })
-	if number < 0 && v.command == "why" && namespace.Value.String() != "" {
+	if namespace.Value.String() == "" {
+		return errors.New("--namespace is empty: expected NAMESPACE, or the flag to be left out")
+	}
+	if number < 0 && v.command == "why" {
 		v.options = append(v.options, option{"--namespace", "namespace", namespace.Value.String(), false})
 		return nil
 	}
-	if number < 0 || strings.Contains(v.options[number].value, "/") || namespace.Value.String() == "" {
+	if number < 0 || strings.Contains(v.options[number].value, "/") {
 		return fmt.Errorf("--namespace %q: expected a POD that is named without a namespace", namespace.Value.String())
 	}
 	v.options[number].value = namespace.Value.String() + "/" + v.options[number].value

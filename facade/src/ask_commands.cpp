@@ -214,7 +214,10 @@ option_of<Question> output_option() {
 }
 
 void print_as(const std::string& output, reply_texts& reply) {
-    if (output == "yaml") reply.text = vgpuformats::yaml_of_json(reply.json);
+    if (output != "yaml") return;
+    auto yaml = vgpuformats::yaml_of_json(reply.json);
+    if (!yaml) return reply.fail(yaml.error());
+    reply.text = *std::move(yaml);
 }
 
 /// A question of `why`, about one pod or owner or, where it is empty, all that wait.

@@ -25,10 +25,10 @@ struct answer_form {
         if (!json || format.empty() || format == "json") return;
         end_with(bad_value(error_code::unsupported, "", format, "either this format or --json").at("-o"));
     }
-    /// JSON as the form wants it, or the table.
+    /// JSON as the form wants it, or the table; the other of the two may be empty.
     [[nodiscard]] std::string chosen_of(std::string table, std::string json_text) const {
         if (is_table()) return table;
-        return is_yaml() ? vgpuformats::yaml_of_json(json_text) : std::move(json_text);
+        return is_yaml() ? or_end(vgpuformats::yaml_of_json(json_text)) : std::move(json_text);
     }
 };
 

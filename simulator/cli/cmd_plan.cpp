@@ -42,8 +42,9 @@ vgpuops::whatif::moves_answer answer_for(const plan_options& chosen) {
 void run(const plan_options& chosen) {
     chosen.form.check();
     const auto answered = answer_for(chosen);
-    fmt::print("{}",
-               chosen.form.chosen_of(vgpuops::whatif::moves_text(answered), vgpuops::whatif::moves_json(answered)));
+    const bool is_table = chosen.form.is_table();
+    fmt::print("{}", chosen.form.chosen_of(is_table ? vgpuops::whatif::moves_text(answered) : std::string{},
+                                           is_table ? std::string{} : vgpuops::whatif::moves_json(answered)));
 }
 
 void add_which_pods(CLI::App& command, vgpualloc::kube::mobility& movable, std::vector<std::string>& labels) {

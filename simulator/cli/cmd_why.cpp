@@ -38,13 +38,16 @@ void run(const why_options& chosen) {
     if (!chosen.pod.empty()) {
         const auto answered = or_end(vgpufacade::why_one(chosen.question, chosen.pod, files_here()));
         const std::vector<std::string> arguments = vgpufacade::cluster_arguments(chosen.question);
-        fmt::print("{}", chosen.form.chosen_of(vgpufacade::text_of(answered, arguments),
-                                               vgpufacade::json_of(answered, arguments)));
+        const bool is_table = chosen.form.is_table();
+        fmt::print("{}", chosen.form.chosen_of(is_table ? vgpufacade::text_of(answered, arguments) : std::string{},
+                                               is_table ? std::string{} : vgpufacade::json_of(answered, arguments)));
         return;
     }
     const auto answered = or_end(vgpufacade::why(chosen.question, files_here()));
-    print_in_pieces(chosen.form.chosen_of(vgpuops::why::waiting_text(answered, chosen.lists_all),
-                                          vgpuops::why::waiting_json(answered)));
+    const bool is_table = chosen.form.is_table();
+    print_in_pieces(
+        chosen.form.chosen_of(is_table ? vgpuops::why::waiting_text(answered, chosen.lists_all) : std::string{},
+                              is_table ? std::string{} : vgpuops::why::waiting_json(answered)));
 }
 
 } // namespace

@@ -47,6 +47,11 @@ def volcano(phase, used="8"):
     return [queue, group, pod]
 
 
+def volcano_pods(count):
+    return [headed("Pod", "v1", f"held-{number}", {"annotations": {"scheduling.k8s.io/group-name": "pg"}}, spec=template(2)["spec"])
+            for number in range(1, count)]
+
+
 PYTORCH = headed("PyTorchJob", "kubeflow.org/v1", "fine-tune", spec={"pytorchReplicaSpecs": {
     "Master": {"template": template(1)}, "Worker": {"replicas": 2, "template": template(2)}}})
 
@@ -95,6 +100,9 @@ class QueuesTest(CliTest):
         full = [ATLAS, self.listed("full.json", volcano("Inqueue"))]
         answer = self.document("why", *full, "--pod", "train/held-0")
         self.assertEqual((answer["verdict"], answer["because"]), ("queue", reason))
+        part = [ATLAS, self.listed("part.json", [*volcano("Inqueue", "6"), *volcano_pods(3)])]
+        started = [pod for pod in self.document("whatif", *part)["pods"] if pod["name"].startswith("held-") and pod["placed"]]
+        self.assertEqual(len(started), 1, "two GPUs are left to the queue")
         let_in = [ATLAS, self.listed("let-in.json", volcano("Inqueue", "6"))]
         self.assertEqual(self.document("why", *let_in, "--pod", "train/held-0")["verdict"], "fits now")
         for clusters, refused in ((files, 1), (full, 1), (let_in, 0)):

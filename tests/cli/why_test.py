@@ -282,6 +282,13 @@ class Why(CliTest):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("-n nobody: no pod; namespaces are dev, research, serve, train", done.stderr)
         self.assertEqual(self.vgpusim("why", SOURCE / ATLAS, "-n", "train", "--pod", "train/llm-3").returncode, 2)
+        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": "empty"},
+                 "spec": {"hard": {"requests.nvidia.com/gpu": "0"}}, "status": {"hard": {"requests.nvidia.com/gpu": "0"}, "used": {"requests.nvidia.com/gpu": "0"}}}
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "empty"},
+               "spec": {"parallelism": 1, "template": {"spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}}}}
+        cluster = json.loads((SOURCE / ATLAS).read_text())
+        cluster["items"] += [quota, job]
+        self.assertIn("1 Job makes no pods", self.vgpusim("why", self.write("quota.json", json.dumps(cluster)), "-n", "empty").stdout)
         pods = [{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": f"w-{number}", "namespace": "many"},
                  "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": str(9 + number)}}}]}} for number in range(12)]
         cluster = json.loads((SOURCE / ATLAS).read_text())

@@ -3,7 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include "vgpualloc/core/config.hpp"
 #include "vgpuformats/json.hpp"
 #include "vgpuformats/yaml.hpp"
 
@@ -72,9 +71,9 @@ std::string print_yaml(const document& value) {
     return text;
 }
 
-std::string yaml_of_json(std::string_view json) {
-    const auto value = parse_json(json, "answer");
-    VGA_ASSERT(value.has_value(), "it was printed from a document");
+vgpualloc::expected<std::string> yaml_of_json(std::string_view json) {
+    const auto value = parse_json(json, "the answer");
+    if (!value) return vgpualloc::unexpected(value.error());
     return print_yaml(*value);
 }
 

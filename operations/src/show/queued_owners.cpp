@@ -104,7 +104,8 @@ public:
             const std::string ns = kube::namespace_of(object);
             const auto reason = reasons.find(ns + "/" + object.name);
             const auto own = tasks.find(ns + "/" + object.controller_name);
-            if (reason != reasons.end() && own != tasks.end()) add(object, own->second, reason->second, to);
+            if (reason == reasons.end() || reason->second.is_let_in || own == tasks.end()) continue;
+            add(object, own->second, reason->second.because, to);
         }
     }
 

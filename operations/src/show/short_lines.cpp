@@ -90,8 +90,10 @@ std::vector<std::string> lines_within(std::string_view text, std::size_t width) 
     const std::string indent(std::min(text.find_first_not_of(' '), text.size()), ' ');
     text.remove_prefix(indent.size());
     std::vector<std::string> lines;
-    while (indent.size() + columns_of(text) > width) {
+    std::size_t columns = columns_of(text);
+    while (indent.size() + columns > width) {
         const std::size_t end = end_of_line(text, width - std::min(width, indent.size()));
+        columns -= columns_of(text.substr(0, end));
         std::string line{text.substr(0, end)};
         while (line.ends_with(' ')) line.pop_back();
         lines.push_back(indent + line);

@@ -105,11 +105,14 @@ expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects, 
                                     const std::string& ns, const stop_signal& stop) {
     auto state = kube::make_snapshot(objects, dialects, stop);
     if (!state) return unexpected(std::move(state).error());
-    if (auto checked = show::check_namespace(*state, ns); !checked) return unexpected(std::move(checked).error());
+    std::vector<show::held_job> makes_no_pods = show::held_jobs(*state, objects, {.ns = ns});
+    if (makes_no_pods.empty()) {
+        if (auto checked = show::check_namespace(*state, ns); !checked) return unexpected(std::move(checked).error());
+    }
     std::function<bool(const std::string&)> is_wanted;
     if (!ns.empty()) is_wanted = [prefix = ns + "/"](const std::string& pod) { return pod.starts_with(prefix); };
     auto result = groups_of_waiting(*state, objects, stop, is_wanted);
-    if (result) result->makes_no_pods = show::held_jobs(*state, objects, {.ns = ns});
+    if (result) result->makes_no_pods = std::move(makes_no_pods);
     return result;
 }
 

@@ -143,44 +143,72 @@ std::string pod(const std::string& name, const std::string& group, int gpus, con
            "containers: [{name: c, resources: {limits: {nvidia.com/gpu: " + std::to_string(gpus) + "}}}]}\n";
 }
 
+MATCHER_P(holds, because, "") { return arg.because == because; }
+
 TEST(queues, a_pending_pod_group_names_what_its_queue_lacks) {
     const auto of_status = read(volcano("Pending", "allocated: {nvidia.com/gpu: '8'}") + pod("p", "g", 2));
     EXPECT_THAT(groups_held_back(of_status),
-                ElementsAre(Pair("ns/g", "queue research: nvidia.com/gpu 8 of 8 used, 2 more needed")));
+                ElementsAre(Pair("ns/g", holds("queue research: nvidia.com/gpu 8 of 8 used, 2 more needed"))));
     const auto of_group =
         read(volcano("Pending", "allocated: {nvidia.com/gpu: '6', cpu: '60'}", ", minResources: {cpu: '8'}"));
     EXPECT_THAT(groups_held_back(of_group),
-                ElementsAre(Pair("ns/g", "queue research: cpu 60 of 64 used, 4 more needed")));
+                ElementsAre(Pair("ns/g", holds("queue research: cpu 60 of 64 used, 4 more needed"))));
     // Nobody says what is allocated: what the pods of its groups have that run.
     const std::string other = "---\nkind: PodGroup\nmetadata: {name: o, namespace: ns}\nspec: {queue: research, "
                               "minResources: {nvidia.com/gpu: 7}}\n";
     const auto of_pods = read(volcano("Pending", "") + other + pod("p", "g", 2) + pod("r", "o", 7, "n1"));
     EXPECT_THAT(groups_held_back(of_pods),
-                ElementsAre(Pair("ns/g", "queue research: nvidia.com/gpu 7 of 8 used, 1 more needed")));
+                ElementsAre(Pair("ns/g", holds("queue research: nvidia.com/gpu 7 of 8 used, 1 more needed"))));
     EXPECT_THAT(groups_held_back(read(volcano("Pending", "state: Closed"))),
-                ElementsAre(Pair("ns/g", "queue research is closed")));
+                ElementsAre(Pair("ns/g", holds("queue research is closed"))));
     EXPECT_THAT(groups_held_back(read(volcano("Pending", ""))),
-                ElementsAre(Pair("ns/g", "queue research has not let PodGroup g in")));
+                ElementsAre(Pair("ns/g", holds("queue research has not let PodGroup g in"))));
     for (const char* const phase : {"Inqueue", "Running", "Unknown", "''"}) {
         EXPECT_THAT(groups_held_back(read(volcano(phase, ""))), IsEmpty()) << phase;
     }
 }
 
-/// Volcano's allocate asks the queue for each pod of a group that it has let in.
-TEST(queues, a_pod_group_that_is_let_in_starts_no_pod_beyond_its_queue) {
+/// Volcano's allocate asks the queue for each pod of a group that it has let in. What is more than nodes have is for
+/// the nodes.
+TEST(queues, a_pod_group_that_is_let_in_starts_no_pod_beyond_the_capability_of_its_queue) {
     const auto held = [](const std::string& text) { return groups_held_back(read(text)); };
+    const auto starts = [&](const std::string& text) { return held(text).at("ns/g").starting; };
     const std::string used = "allocated: {nvidia.com/gpu: '5'}";
-    EXPECT_THAT(held(volcano("Inqueue", used) + pod("p", "g", 4)),
-                ElementsAre(Pair("ns/g", "queue research: nvidia.com/gpu 5 of 8 used, 4 more needed")));
-    EXPECT_THAT(held(volcano("Inqueue", used) + pod("p", "g", 3)), IsEmpty());
-    EXPECT_THAT(held(volcano("Inqueue", used) + pod("p", "g", 4) + pod("q", "g", 3)), IsEmpty()) << "one starts";
-    std::string gang = volcano("Inqueue", used);
+    const std::string inqueue = volcano("Inqueue", used);
+    EXPECT_THAT(held(inqueue + pod("p", "g", 4)),
+                ElementsAre(Pair("ns/g", holds("queue research: nvidia.com/gpu 5 of 8 used, 1 more needed"))));
+    EXPECT_THAT(held(inqueue + pod("p", "g", 3)), IsEmpty());
+    EXPECT_EQ(starts(inqueue + pod("p", "g", 4)), 0);
+    EXPECT_EQ(starts(inqueue + pod("p", "g", 1) + pod("q", "g", 1) + pod("r", "g", 1) + pod("s", "g", 1)), 3);
+    std::string gang = inqueue;
     gang.replace(gang.find("minMember: 1"), 12, "minMember: 2");
     EXPECT_THAT(held(gang + pod("p", "g", 2) + pod("q", "g", 2)),
-                ElementsAre(Pair("ns/g", "queue research: nvidia.com/gpu 7 of 8 used, 2 more needed")));
+                ElementsAre(Pair("ns/g", holds("queue research: nvidia.com/gpu 5 of 8 used, 1 more needed"))));
+    EXPECT_EQ(starts(gang + pod("p", "g", 2) + pod("q", "g", 2)), 0);
     EXPECT_THAT(held(gang + pod("p", "g", 2) + pod("r", "g", 2, "n1")), IsEmpty()) << "one runs already";
+    const std::string ended = "status: {phase: Succeeded}\n";
+    EXPECT_THAT(held(gang + pod("p", "g", 2) + pod("r", "g", 2, "n1") + ended), IsEmpty()) << "one has run";
     EXPECT_THAT(held(volcano("Running", "state: Closed") + pod("p", "g", 1)),
-                ElementsAre(Pair("ns/g", "queue research is closed")));
+                ElementsAre(Pair("ns/g", holds("queue research is closed"))));
+    // A queue without a capability, on nodes that are full: no matter of the queue, which grows with the nodes.
+    std::string unlimited = inqueue;
+    unlimited.replace(unlimited.find("{capability: {nvidia.com/gpu: 8, cpu: 64}}"), 42, "{weight: 1}");
+    const std::string node =
+        "---\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '8', memory: 8Gi, pods: 9, "
+        "nvidia.com/gpu: '5'}}\n";
+    EXPECT_THAT(held(unlimited + node + pod("p", "g", 4)), IsEmpty());
+    // A gate is not the queue's.
+    const std::string gated =
+        "---\nkind: Pod\nmetadata: {name: x, namespace: ns, annotations: {scheduling.k8s.io/group-name: g}}\n"
+        "spec: {schedulingGates: [{name: a/b}], containers: [{name: c, resources: {limits: {nvidia.com/gpu: 4}}}]}\n";
+    EXPECT_THAT(held(inqueue + gated), IsEmpty());
+}
+
+/// Volcano takes a group without a phase as one that waits.
+TEST(queues, a_pod_group_without_a_phase_waits_for_a_queue_that_would_not_let_it_in) {
+    const std::string least = ", minResources: {nvidia.com/gpu: 4}";
+    EXPECT_THAT(groups_held_back(read(volcano("''", "allocated: {nvidia.com/gpu: '6'}", least) + pod("p", "g", 1))),
+                ElementsAre(Pair("ns/g", holds("queue research: nvidia.com/gpu 6 of 8 used, 2 more needed"))));
 }
 
 TEST(queues, a_snapshot_holds_back_the_pods_of_such_a_group) {

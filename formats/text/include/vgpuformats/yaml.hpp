@@ -32,7 +32,7 @@ inline constexpr std::size_t yaml_stretch_bytes_max = std::size_t{2} << 20U;
 /// A document in block style, as people write manifests: read again, it is the same. Texts are in quotes; keys are
 /// plain where they are words.
 [[nodiscard]] std::string print_yaml(const document& value);
-/// The same of a JSON text that this program has printed.
-[[nodiscard]] std::string yaml_of_json(std::string_view json);
+/// The same of a JSON text that this program has printed. Errors: those of parse_json() for one that is too large.
+[[nodiscard]] vgpualloc::expected<std::string> yaml_of_json(std::string_view json);
 
 } // namespace vgpuformats

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <utility>
 
 #include "counted_resources.hpp"
@@ -52,9 +51,8 @@ public:
                 const bool ends = list == &pod.init_containers && !container.stays;
                 for (const auto& [resource, amount] : container.requests) {
                     if (!reads(resource) || amount == 0) continue;
-                    const std::int64_t amount_max = amount_max_of(resource);
-                    if (amount < 0 || amount > amount_max) {
-                        return unexpected(out_of_range(pod, container, resource, amount_max));
+                    if (amount < 0 || amount > devices_per_node_max) {
+                        return unexpected(out_of_range(pod, container, resource));
                     }
                     if (!ends) add_entries(resource, amount, request.containers);
                 }
@@ -117,17 +115,11 @@ private:
         }
     }
 
-    /// Of units that are an entry each, and of instances, no more than a node can have.
-    [[nodiscard]] std::int64_t amount_max_of(const std::string& resource) const {
-        const bool is_one_entry = resource == gpu_resource && !options_.counts_units;
-        return is_one_entry ? std::numeric_limits<std::int32_t>::max() : devices_per_node_max;
-    }
-
     static error out_of_range(const kubernetes::pod& pod, const kubernetes::container& container,
-                              const std::string& resource, std::int64_t amount_max) {
+                              const std::string& resource) {
         return bad_value(error_code::out_of_range, resource,
                          kubernetes::written_of(container, resource, container.requests.at(resource)),
-                         "a whole number from 0 to " + std::to_string(amount_max))
+                         "a whole number from 0 to " + std::to_string(devices_per_node_max))
             .at("pod " + pod.ns + "/" + pod.name + ", container " + container.name);
     }
 

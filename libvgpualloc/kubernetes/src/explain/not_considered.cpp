@@ -163,7 +163,8 @@ private:
         std::map<std::string, std::vector<std::string>> names; // by kind, or what of it
         for (const kube::rule_object& object : state_->rule_objects) {
             const auto is_in = [&](const snapshot_pod* pod) { return pod->ns == object.ns; };
-            if (std::ranges::any_of(pods_, is_in)) {
+            const auto is_hamis = [&](const snapshot_pod* pod) { return is_in(pod) && pod->dialect == "hami"; };
+            if (std::ranges::any_of(pods_, is_hamis)) {
                 for (const std::string& key : object.limits_of_devices) {
                     list_.push_back(
                         fmt::format("{} of ResourceQuota {}, which HAMi's scheduler counts", key, object.name));

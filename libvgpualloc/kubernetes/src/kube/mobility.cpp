@@ -15,8 +15,8 @@ bool belongs_to_its_node(const manifest& pod) noexcept {
 std::optional<error> why_held_back(const snapshot_pod& pod) {
     if (pod.gates.empty()) {
         if (!pod.queue_hold) return std::nullopt;
-        return bad_value(error_code::unsupported, "the pod's PodGroup", "phase Pending",
-                         "one that its queue has let in: " + *pod.queue_hold)
+        return bad_value(error_code::unsupported, "the pod's PodGroup", "held back",
+                         "one whose queue has enough for it: " + *pod.queue_hold)
             .at(pod.place);
     }
     std::string gates;

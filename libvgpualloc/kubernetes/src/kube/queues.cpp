@@ -34,24 +34,20 @@ std::string short_of(const std::string& because) {
     return because.starts_with(of_queue) ? because.substr(2) : ": " + because;
 }
 
+/// What a PodGroup needs at the least.
+resource_amounts least_of(const manifest& group, const volcano_queues& queues) {
+    return group.queueing->has_amounts ? amounts_of(group.queueing->amounts) : queues.waiting(full_name_of(group));
+}
+
 /// Why a PodGroup waits for its queue, in words.
 std::string hold_words(const manifest& group, const volcano_queues& queues) {
     const std::string& name = group.queueing->queue;
     const std::string words = "queue " + name;
     const std::string not_in = words + " has not let PodGroup " + group.name + " in";
     if (!queues.has(name)) return not_in + "; it is not among the objects";
-    const resource_amounts least =
-        group.queueing->has_amounts ? amounts_of(group.queueing->amounts) : queues.waiting(full_name_of(group));
-    const std::string because = queues.why_not(name, least);
+    const std::string because = queues.why_not(name, least_of(group, queues));
     if (because.empty()) return not_in;
     return words + short_of(because);
-}
-
-/// Why none of its pods may start although its queue has let it in; empty: some may.
-std::string start_words(const manifest& group, const volcano_queues& queues) {
-    if (!queues.has(group.queueing->queue)) return {};
-    const std::string because = queues.why_none_starts(group);
-    return because.empty() ? because : "queue " + group.queueing->queue + short_of(because);
 }
 
 } // namespace
@@ -146,14 +142,26 @@ void add_flavor_rules(const host_rules& of_flavor, host_rules& to) {
     }
 }
 
-std::map<std::string, std::string> groups_held_back(std::span<const manifest> objects) {
-    std::map<std::string, std::string> result;
+std::map<std::string, group_hold> groups_held_back(std::span<const manifest> objects) {
+    std::map<std::string, group_hold> result;
     if (std::ranges::none_of(objects, is_volcano_group)) return result;
     const volcano_queues queues{objects};
     for (const manifest& object : objects) {
         if (!is_volcano_group(object)) continue;
-        std::string words = object.phase == "Pending" ? hold_words(object, queues) : start_words(object, queues);
-        if (!words.empty()) result.emplace(full_name_of(object), std::move(words));
+        const std::string& queue = object.queueing->queue;
+        const bool is_known = queues.has(queue);
+        const bool is_new =
+            object.phase.empty() && is_known && !queues.why_not(queue, least_of(object, queues)).empty();
+        if (object.phase == "Pending" || is_new) {
+            result.emplace(full_name_of(object), group_hold{.because = hold_words(object, queues)});
+            continue;
+        }
+        if (!is_known) continue;
+        const group_start start = queues.start_of_group(object);
+        if (start.because.empty()) continue;
+        result.emplace(full_name_of(object), group_hold{.because = "queue " + queue + short_of(start.because),
+                                                        .is_let_in = true,
+                                                        .starting = start.pods});
     }
     return result;
 }

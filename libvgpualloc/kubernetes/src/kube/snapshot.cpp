@@ -9,6 +9,8 @@
 
 #include "snapshot_parts.hpp"
 #include "vgpualloc/core/config.hpp"
+#include "vgpualloc/dialect/config.hpp"
+#include "vgpualloc/dialect/hami.hpp"
 #include "vgpualloc/kube/queues.hpp"
 #include "vgpualloc/model/limits.hpp"
 
@@ -188,22 +190,28 @@ std::vector<counted_request> snapshot::requests() const {
 namespace {
 
 void hold_back_pods(std::span<const manifest> objects, std::vector<snapshot_pod>& pending) {
+    std::map<std::string, group_hold> holds = groups_held_back(objects);
+    if (holds.empty()) return;
     std::map<std::string, std::shared_ptr<const std::string>> reasons; // by group
-    for (auto& [group, reason] : groups_held_back(objects)) {
-        reasons.emplace(group, std::make_shared<const std::string>(reason));
-    }
-    if (reasons.empty()) return;
+    for (const auto& [group, hold] : holds) reasons.emplace(group, std::make_shared<const std::string>(hold.because));
     for (snapshot_pod& pod : pending) {
-        const auto group = reasons.find(pod_group_of(pod.ns, pod.object));
-        if (group != reasons.end()) pod.queue_hold = group->second;
+        const std::string group = pod_group_of(pod.ns, pod.object);
+        const auto hold = holds.find(group);
+        if (hold == holds.end() || (hold->second.is_let_in && !pod.gates.empty())) continue;
+        if (hold->second.starting > 0) {
+            --hold->second.starting;
+            continue;
+        }
+        pod.queue_hold = reasons.at(group);
     }
 }
 
 /// Of an extended resource Kubernetes counts requests only.
-std::vector<std::string> limits_of_devices(const manifest& quota) {
+std::vector<std::string> limits_of_hami(const manifest& quota, const dialect_config& config) {
+    const auto& names = config.devices.hami ? *config.devices.hami : dialects::hami::options{};
     std::vector<std::string> keys;
-    for (const auto& [key, amount] : quota.quota_hard) {
-        if (key.starts_with("limits.") && key.find('/') != std::string::npos) keys.push_back(key);
+    for (const std::string& name : {names.memory_name, names.cores_name}) {
+        if (quota.quota_hard.contains("limits." + name)) keys.push_back("limits." + name);
     }
     return keys;
 }
@@ -241,7 +249,7 @@ expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialec
                                       .ns = is_of_the_cluster(object.kind) ? std::string{} : namespace_of(object),
                                       .name = object.name,
                                       .extended_resource = object.extended_resource,
-                                      .limits_of_devices = limits_of_devices(object)});
+                                      .limits_of_devices = limits_of_hami(object, dialects.config())});
     }
     for (const manifest* node : sorted.nodes) {
         if (node->terminating) state.leaving_nodes.push_back(node->name);

@@ -102,7 +102,12 @@ volcano_queues::volcano_queues(std::span<const manifest> objects) {
 
 void volcano_queues::read_pods(std::span<const manifest> objects) {
     for (const manifest& object : objects) {
-        if (object.kind != "Pod" || !object.pod || has_ended(object)) continue;
+        if (object.kind != "Pod" || !object.pod) continue;
+        if (has_ended(object)) {
+            const std::string group = pod_group_of(namespace_of(object), *object.pod);
+            if (!group.empty() && object.phase == "Succeeded") ++groups_[group].succeeded_count;
+            continue;
+        }
         resource_amounts needs;
         add_pods(object, 1, needs);
         if (!object.node_name.empty()) add_numbers(needs, 1, used_);
@@ -115,7 +120,7 @@ void volcano_queues::read_pods(std::span<const manifest> objects) {
             continue;
         }
         add_pods(object, 1, group.waiting);
-        ++group.waiting_alike[needs];
+        if (object.gates.empty()) ++group.waiting_alike[needs];
         if (!object.gates.empty()) add_numbers(needs, 1, group.gated);
     }
 }
@@ -224,13 +229,9 @@ std::map<const volcano_queues::queue*, volcano_queues::amounts> volcano_queues::
     return shares;
 }
 
-volcano_queues::start
-volcano_queues::start_of(const queue& in, const std::vector<std::pair<resource_amounts, std::int64_t>>& pods) const {
-    const std::map<const queue*, amounts> shares = knows_nodes_ ? this->shares() : std::map<const queue*, amounts>{};
-    const auto share = shares.find(&in);
-    const auto most_of = [&](const std::string& resource) {
-        return share == shares.end() ? limit_of(in, resource) : number_of(share->second, resource);
-    };
+volcano_queues::start volcano_queues::start_of(const queue& in,
+                                               const std::vector<std::pair<resource_amounts, std::int64_t>>& pods,
+                                               const std::function<double(const std::string&)>& most_of) const {
     start result{.taken = in.allocated};
     for (const auto& [needs, count] : pods) {
         std::int64_t room = count;
@@ -255,16 +256,37 @@ volcano_queues::start_of(const queue& in, const std::vector<std::pair<resource_a
     return result;
 }
 
-std::string volcano_queues::why_none_starts(const manifest& group) const {
-    const auto pods = groups_.find(full_name_of(group));
-    if (pods == groups_.end() || pods->second.waiting_alike.empty()) return {};
+group_start volcano_queues::start_of_group(const manifest& group) const {
+    const auto entry = groups_.find(full_name_of(group));
+    if (entry == groups_.end() || entry->second.waiting_alike.empty()) return {};
     const queue& target = queues_.at(group.queueing->queue);
-    if (!target.object->queueing->stopped.empty()) return stopped_words(*target.object);
-    const auto& alike = pods->second.waiting_alike;
-    const start begun = start_of(target, {alike.begin(), alike.end()});
+    if (!target.object->queueing->stopped.empty()) return {.because = stopped_words(*target.object)};
+    const auto most_of = [&target](const std::string& resource) {
+        const auto most = target.capability.find(resource);
+        return most == target.capability.end() ? unlimited : most->second;
+    };
+    const group_pods& pods = entry->second;
+    const start begun = start_of(target, {pods.waiting_alike.begin(), pods.waiting_alike.end()}, most_of);
     const std::int64_t started = std::accumulate(begun.pods.begin(), begun.pods.end(), std::int64_t{0});
-    const bool is_enough = started > 0 && pods->second.running_count + started >= group.min_available;
-    return is_enough ? std::string{} : begun.because;
+    const std::int64_t minimum =
+        std::max<std::int64_t>(group.min_available - pods.running_count - pods.succeeded_count, 1);
+    if (begun.because.empty() || started >= minimum) return {.pods = started, .because = begun.because};
+    amounts least;
+    std::int64_t left = minimum;
+    for (const auto& [needs, count] : pods.waiting_alike) {
+        add_numbers(needs, static_cast<double>(std::min(count, left)), least);
+        left -= std::min(count, left);
+    }
+    for (const bool of_host : {false, true}) { // devices first
+        for (const auto& [resource, needed] : least) {
+            const double used = number_of(target.allocated, resource);
+            const double limit = most_of(resource);
+            if (is_of_host(resource) != of_host || !counts_in_queues(resource)) continue;
+            if (used + needed <= limit + tolerance_of(resource)) continue;
+            return {.because = shortage_words(resource, used, limit, used + needed - limit)};
+        }
+    }
+    return {.because = begun.because};
 }
 
 volcano_answer volcano_queues::take(const volcano_job& job) {
@@ -281,7 +303,11 @@ volcano_answer volcano_queues::take(const volcano_job& job) {
     amounts least;
     if (!job.is_in && job.least) least = numbers_of(*job.least);
     for (const auto& [needs, count] : job.pods) add_numbers(needs, static_cast<double>(count), target.requested);
-    start begun = start_of(target, job.pods);
+    const std::map<const queue*, amounts> shares = knows_nodes_ ? this->shares() : std::map<const queue*, amounts>{};
+    const auto share = shares.find(&target);
+    start begun = start_of(target, job.pods, [&](const std::string& resource) {
+        return share == shares.end() ? limit_of(target, resource) : number_of(share->second, resource);
+    });
     answer.because = std::move(begun.because);
     const std::int64_t let_in = std::accumulate(begun.pods.begin(), begun.pods.end(), std::int64_t{0});
     if (let_in < job.minimum) { // it stays let in, and what it needs at the least stays reserved

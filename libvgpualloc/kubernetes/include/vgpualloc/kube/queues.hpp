@@ -86,9 +86,16 @@ void add_flavor_rules(const host_rules& of_flavor, host_rules& to);
 /// The group that a pod says it belongs to, with that namespace; empty: none.
 [[nodiscard]] std::string pod_group_of(const std::string& ns, const kubernetes::pod& pod);
 
-/// Volcano's PodGroups that wait for their queue (phase Pending), or of which it lets no pod start, by
-/// "namespace/name", each with what the queue lacks for it: "queue research: nvidia.com/gpu 8 of 8 used, 2 more
-/// needed".
-[[nodiscard]] std::map<std::string, std::string> groups_held_back(std::span<const manifest> objects);
+/// Pods of a PodGroup that its queue keeps from starting.
+struct group_hold {
+    std::string because{};     ///< "queue research: nvidia.com/gpu 8 of 8 used, 2 more needed"
+    bool is_let_in = false;    ///< the queue has let the group in, and its capability is too little for all of its pods
+    std::int64_t starting = 0; ///< how many of those that wait and have no gate it does not keep
+
+    bool operator==(const group_hold&) const = default;
+};
+/// By "namespace/name": PodGroups of Volcano that wait for their queue (phase Pending, or none yet), and those of which
+/// it lets some pod not start.
+[[nodiscard]] std::map<std::string, group_hold> groups_held_back(std::span<const manifest> objects);
 
 } // namespace vgpualloc::kube

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -30,6 +31,12 @@ struct volcano_answer {
     bool is_in = false;               ///< the job is let in, though maybe none of its pods may start
 };
 
+/// What may start of the pods of a PodGroup that wait and have no gate.
+struct group_start {
+    std::int64_t pods = 0;
+    std::string because{}; ///< why not all; empty: all of them
+};
+
 /// What Volcano decides with the plugins of its usual configuration: action enqueue with `overcommit` and `proportion`,
 /// then allocate with `proportion`. Source: pkg/scheduler/plugins/proportion and overcommit of Volcano 1.14.1. Amounts
 /// are numbers with fractions, as there.
@@ -50,9 +57,9 @@ public:
     /// How many pods of a job may start; they use what they need from now on.
     [[nodiscard]] volcano_answer take(const volcano_job& job);
 
-    /// Why none of the pods of a PodGroup may start that wait, although its queue has let it in; empty: some may, or
-    /// none waits. The queue is one that has().
-    [[nodiscard]] std::string why_none_starts(const manifest& group) const;
+    /// What of a PodGroup that is let in its queue's capability lets start. What nodes and other queues have to do with
+    /// it is for the nodes. The queue is one that has().
+    [[nodiscard]] group_start start_of_group(const manifest& group) const;
 
     /// What pods of a PodGroup that wait ask for, by "namespace/name"; nothing if there are none.
     [[nodiscard]] resource_amounts waiting(const std::string& group) const;
@@ -75,8 +82,9 @@ private:
         amounts running{};
         amounts gated{};
         resource_amounts waiting{};
-        std::map<resource_amounts, std::int64_t> waiting_alike{}; ///< how many pods need that much
+        std::map<resource_amounts, std::int64_t> waiting_alike{}; ///< how many pods without a gate need that much
         std::int64_t running_count = 0;
+        std::int64_t succeeded_count = 0;
     };
     /// What may start of pods that a queue has let in.
     struct start {
@@ -87,8 +95,8 @@ private:
 
     void read_pods(std::span<const manifest> objects);
     void read_group(const manifest& group, bool counts_pods);
-    [[nodiscard]] start start_of(const queue& in,
-                                 const std::vector<std::pair<resource_amounts, std::int64_t>>& pods) const;
+    [[nodiscard]] start start_of(const queue& in, const std::vector<std::pair<resource_amounts, std::int64_t>>& pods,
+                                 const std::function<double(const std::string&)>& most_of) const;
     [[nodiscard]] double limit_of(const queue& of, const std::string& resource) const;
     /// What each queue with PodGroups may have, after weights and requests.
     [[nodiscard]] std::map<const queue*, amounts> shares() const;
