@@ -191,8 +191,8 @@ class WhatIf(CliTest):
         answer = self.ask("--drain", "a", file=file)
         self.assertEqual(answer["not_evicted"], [{"pod": "team/r", "node": "a", "why": "PodDisruptionBudget keep allows no disruption"}])
         self.assertEqual((answer["pods"], answer["not_considered"]), ([], []))
-        self.assertIn("  not evicted, so kubectl drain waits for ever: team/r (PodDisruptionBudget keep allows no disruption)\n",
-                      self.vgpusim("whatif", file, "--drain", "a").stdout)
+        self.assertIn(" not evicted, so kubectl drain waits for ever: team/r (PodDisruptionBudget keep allows no disruption) ",
+                      self.flat(self.vgpusim("whatif", file, "--drain", "a").stdout))
         failed = self.ask("--fail", "a", file=file)
         self.assertEqual((failed["not_evicted"], self.nodes_of(failed)), ([], {"r": ["b"]}))
 

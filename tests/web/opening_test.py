@@ -44,6 +44,29 @@ class Opening(PageTest):
             cluster["items"].append(other)
         return self.file("many.json", json.dumps(cluster))
 
+    def test_what_takes_long_is_not_waited_for_by_who_leaves(self):
+        """Neither other files nor another tab are drawn over when it ends."""
+        self.try_atlas()
+        self.go("simulate")
+        self.set("source", "quickstart")
+        self.set("seeds", "50")
+        for policy in ("binpack", "spread", "worst_fit", "first_fit"):
+            self.drawn(f"document.getElementById('with-{policy}').click()")
+        self.click("#run")
+        self.wait("document.querySelector('#progress:not(.stopped)')")
+        self.click("#tab-why")
+        self.wait("document.querySelector('.answer h1')?.textContent === '4 pods wait, none fits now.'")
+        self.wait(IDLE)
+        self.click("#tab-simulate")
+        self.wait("document.getElementById('run')")
+        self.click("#run")
+        self.wait("document.querySelector('#progress:not(.stopped)')")
+        self.click("#other-files")
+        self.wait("document.getElementById('try-atlas')")
+        self.browser.settle(1.5)
+        self.assertIn("Drop files here", self.text("#panel"))
+        self.assertIsNone(self.browser.evaluate("document.querySelector('#progress:not(.stopped)')"))
+
     def test_files_are_dropped_on_an_answer(self):
         self.try_atlas()
         self.go("why")

@@ -167,6 +167,7 @@ function make_page() {
     /** @param {Tab} name @param {string} [focus_id] what has the focus when the answer is there */
     go(name, focus_id) {
       if (is_opening) return;
+      if (name !== tab) leave();
       tab = name;
       focus_next = focus_id ?? '';
       page.redraw();
@@ -184,6 +185,12 @@ function make_page() {
     },
     when_progress: (/** @type {(text: string) => void} */ hear) => { asker.hear_progress = hear; },
   };
+
+  /** No answer to what was wanted before is shown any more, and one that takes long is not waited for. */
+  function leave() {
+    ++drawing;
+    if (document.querySelector('#progress:not(.stopped)')) page.stop();
+  }
 
   /** Takes files in the place of those that are there, if there is an answer to them. @param {[string, Blob][]} entries */
   async function use(entries) {
@@ -229,7 +236,7 @@ function make_page() {
     by_id('files').dataset.names = names;
     by_id('search-place').hidden = false;
     replace(by_id('files'), `${names} · ${with_nodes > 1 ? `${with_nodes} files with nodes: taken as one cluster · ` : ''}${counted(totals.nodes_all, 'node')} · ${counted(totals.pods_run + totals.pods_wait, 'pod')} · read in ${span(seconds)} `,
-      button('Other files', () => { waiting = -1; start(page); }, { class: 'small', id: 'other-files' }), ' ',
+      button('Other files', () => { leave(); waiting = -1; start(page); }, { class: 'small', id: 'other-files' }), ' ',
       ...file_chooser('Add files', page.add_to_cluster, '-more'), ' ', save_menu(page));
     by_id('tabs').hidden = false;
   }

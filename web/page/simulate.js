@@ -172,7 +172,7 @@ function draw_answer(page, place, answer) {
       { title: 'Policy', of: (row) => row.policy, order: (row) => row.policy },
       { title: 'GPUs accepted %', number: true, of: (row) => percent(row.acceptance.accepted_gpu_ratio), order: (row) => row.acceptance.accepted_gpu_ratio },
       { title: 'Served %', number: true, of: (row) => percent(row.gpu.served_ratio), order: (row) => row.gpu.served_ratio },
-      { title: 'Allocation %', number: true, of: (row) => percent(row.gpu.allocation_ratio), order: (row) => row.gpu.allocation_ratio },
+      { title: 'Mean allocation %', number: true, of: (row) => percent(row.gpu.allocation_mean_ratio), order: (row) => row.gpu.allocation_mean_ratio },
       { title: 'Placed', number: true, of: (row) => row.pods.placed, order: (row) => row.pods.placed },
       { title: 'Failed', number: true, of: (row) => row.pods.failed, order: (row) => row.pods.failed },
     ], summaries) : null, h('details', { open: summaries.length === 0 }, h('summary', {}, 'What it prints'), h('pre', { class: 'command output', tabIndex: 0, role: 'region', 'aria-label': 'Output of the run' }, answer.stdout)),

@@ -150,8 +150,8 @@ std::map<std::string, group_hold> groups_held_back(std::span<const manifest> obj
         if (!is_volcano_group(object)) continue;
         const std::string& queue = object.queueing->queue;
         const bool is_known = queues.has(queue);
-        const bool is_new =
-            object.phase.empty() && is_known && !queues.why_not(queue, least_of(object, queues)).empty();
+        const bool is_new = object.phase.empty() && is_known && !queues.runs(full_name_of(object)) &&
+                            !queues.why_not(queue, least_of(object, queues)).empty();
         if (object.phase == "Pending" || is_new) {
             result.emplace(full_name_of(object), group_hold{.because = hold_words(object, queues)});
             continue;

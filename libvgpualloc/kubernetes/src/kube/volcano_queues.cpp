@@ -323,6 +323,11 @@ volcano_answer volcano_queues::take(const volcano_job& job) {
     return answer;
 }
 
+bool volcano_queues::runs(const std::string& group) const {
+    const auto entry = groups_.find(group);
+    return entry != groups_.end() && entry->second.running_count > 0;
+}
+
 resource_amounts volcano_queues::waiting(const std::string& group) const {
     const auto entry = groups_.find(group);
     return entry == groups_.end() ? resource_amounts{} : entry->second.waiting;

@@ -171,7 +171,7 @@ TEST(whatif_answer, what_a_budget_keeps_stays_on_a_drained_node) {
     EXPECT_EQ(drained->not_evicted[0].name, "ns/r2");
     EXPECT_EQ(drained->not_evicted[0].node, "b");
     EXPECT_NE(whatif::answer_text(*drained).find("not evicted, so kubectl drain waits for ever: ns/r2 "
-                                                 "(PodDisruptionBudget keep allows no disruption)\n"),
+                                                 "(PodDisruptionBudget keep allows no\n    disruption)\n"),
               std::string::npos);
     const auto failed = asked({.wanted = {.failed = {{.node = "b"}}}}, cluster + budget);
     ASSERT_TRUE(failed.has_value());

@@ -61,6 +61,9 @@ public:
     /// it is for the nodes. The queue is one that has().
     [[nodiscard]] group_start start_of_group(const manifest& group) const;
 
+    /// Whether a pod of a PodGroup, by "namespace/name", is on a node.
+    [[nodiscard]] bool runs(const std::string& group) const;
+
     /// What pods of a PodGroup that wait ask for, by "namespace/name"; nothing if there are none.
     [[nodiscard]] resource_amounts waiting(const std::string& group) const;
 
