@@ -156,7 +156,7 @@ func TestBadFlagsAreOneLineAndCode2(t *testing.T) {
 	for _, arguments := range [][]string{
 		{}, {"shwo"}, {"show", "--bye=pool"}, {"show", "cluster.json"}, {"show", "--by="}, {"show", "-o", "html"}, {"show", "-o", "html="}, {"show", "-o", "html=-"}, {"show", "-o", "html=."}, {"show", "-o", "html=a/"},
 		{"show", "-o", "html=page.html", "--json"}, {"show", "-o", "html=prices.json", "--prices=prices.json"}, {"show", "-o", "html=page.html", "-w"}, {"show", "-o", "pdf"}, {"show", "--json", "-o", "yaml"}, {"show", "--prices=nothing.json"},
-		{"why", "a", "b"}, {"why", ""}, {"why", "-o", "wide"}, {"why", "-n="}, {"why", "--json", "-o", "yaml"}, {"why", "train/llm-3", "-n", "train"}, {"plan", "-n", "train", "--consolidate=nodes"},
+		{"why", "a", "b"}, {"why", ""}, {"why", "-o", "wide"}, {"why", "--namespace="}, {"why", "--json", "-o", "yaml"}, {"why", "train/llm-3", "-n", "train"}, {"plan", "-n", "train", "--consolidate=nodes"},
 		{"whatif", "--find-nodes=a100-1", "--find-layout=mig-1"}, {"whatif", "--add-pods=-", "--node-template=-"},
 		{"show", "--request-timeout=soon"}, {"show", "--request-timeout=-1s"}, {"show", "--kubeconfig=nothing"}, {"show", "--context=other"},
 	} {
