@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+#include "vgpualloc/kube/cluster_objects.hpp"
+
 namespace vgpualloc::kube {
 
 bool belongs_to_its_node(const manifest& pod) noexcept {
