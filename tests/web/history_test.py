@@ -79,7 +79,7 @@ class History(PageTest):
         rows = self.browser.evaluate("[...document.querySelectorAll('#panel .verdict')][0].closest('div').querySelectorAll('tbody tr').length")
         self.assertEqual(rows, len(json.loads(done.stdout)))
         shown = self.browser.evaluate("[...[...document.querySelectorAll('#panel table')].find((t) => t.caption.textContent === 'One row a policy').tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent))")
-        self.assertEqual(shown, [[row["policy"], *(f"{100 * ratio:.2f}" for ratio in (row["acceptance"]["accepted_gpu_ratio"], row["gpu"]["served_ratio"], row["gpu"]["allocation_ratio"])),
+        self.assertEqual(shown, [[row["policy"], *(f"{100 * ratio:.2f}" for ratio in (row["acceptance"]["accepted_gpu_ratio"], row["gpu"]["served_ratio"], row["gpu"]["allocation_mean_ratio"])),
                                   str(row["pods"]["placed"]), str(row["pods"]["failed"])] for row in json.loads(done.stdout)])
         return command
 

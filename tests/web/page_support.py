@@ -33,6 +33,18 @@ def printed(*arguments, cwd=CLUSTERS):
     return done.stdout
 
 
+def first_sentence(text):
+    """The first line of an answer, with those that it goes on in where it would be too long."""
+    sentence, *lines = text.split("\n")
+    length = len(sentence)
+    for line in lines:
+        if not line.startswith("  ") or "  " in line.strip() or length + len(line.split()[0]) < 100:
+            break
+        sentence += " " + line.strip()
+        length = len(line)
+    return sentence
+
+
 def not_in_a_sample(test):
     return unittest.skipIf(SAMPLE, "scripts/test.sh --web")(test)
 

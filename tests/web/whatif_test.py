@@ -4,7 +4,7 @@ import json
 import unittest
 from pathlib import Path
 
-from page_support import CLUSTERS, SEEN, PageTest, printed
+from page_support import CLUSTERS, SEEN, PageTest, first_sentence, printed
 
 
 class WhatIf(PageTest):
@@ -37,7 +37,7 @@ class WhatIf(PageTest):
                 ("--policy", {"policy": "binpack"}, ["--policy", "binpack"]), ("--anew", {}, ["--anew"])):
             self.add(change, **fields)
             self.assertEqual(self.command(), ["vgpusim", "whatif", "atlas.json", *flags])
-            sentence = self.assert_same_in_a_terminal().split("\n")[0]
+            sentence = first_sentence(self.assert_same_in_a_terminal())
             self.assertEqual(self.text("#whatif-answer h1"), sentence)
             self.drawn("document.getElementById('over').click()")
         self.drawn("document.getElementById('undo').click()")
