@@ -199,10 +199,9 @@ func addOutput(flags *pflag.FlagSet, name string) func() (output, page string, e
 	format := flags.StringP("output", "o", "table", help)
 	return func() (string, string, error) {
 		page, isPage := strings.CutPrefix(*format, "html=")
+		isPage = isPage && name == "show"
 		switch {
-		case name != "show" && !slices.Contains(known, *format):
-			return "", "", fmt.Errorf("--output %q: expected %s", *format, words)
-		case *format == "html" || isPage && page == "":
+		case name == "show" && *format == "html" || isPage && page == "":
 			return "", "", fmt.Errorf("--output %q: expected html=FILE, the page to write", *format)
 		case isPage && *isJSON:
 			return "", "", fmt.Errorf("--output %q: expected either a page or --json", *format)

@@ -4,6 +4,9 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "vgpualloc/version.hpp"
 #include "vgpufacade/compare.hpp"
@@ -154,6 +157,24 @@ void compare_into(reply_texts& reply, const named_options& options, const vgpufo
 
 // ---- a cluster
 
+/// How an answer is printed; JSON is beside it. `words`: the known ones, for people.
+template <class Question>
+option_of<Question> output_option(std::vector<std::string> known = {"table", "yaml"},
+                                  const char* words = "table or yaml") {
+    return {"output", [known = std::move(known), words](Question& q, const std::string& value) -> expected<void> {
+                if (std::ranges::find(known, value) == known.end()) {
+                    return unexpected(vgpusim::bad_setting("output", value, words));
+                }
+                q.output = value;
+                return {};
+            }};
+}
+
+template <class Question>
+struct in_form : Question {
+    std::string output = "table";
+};
+
 /// A question of `show`, and how its answer is printed.
 struct shown : show_question {
     std::string output = "table";
@@ -169,14 +190,7 @@ void show_into(reply_texts& reply, const named_options& options, const vgpuforma
         text_option<question>("namespace", [](question& q) -> auto& { return q.chosen.ns; }),
         text_option<question>("by", [](question& q) -> auto& { return q.chosen.by; }),
         text_option<question>("prices", [](question& q) -> auto& { return q.prices; }),
-        {"output",
-         [](question& q, const std::string& value) -> expected<void> {
-             if (value != "table" && value != "wide" && value != "yaml" && value != "html") {
-                 return unexpected(vgpusim::bad_setting("output", value, "table, wide, yaml or html"));
-             }
-             q.output = value;
-             return {};
-         }},
+        output_option<question>({"table", "wide", "yaml", "html"}, "table, wide, yaml or html"),
         truth_option<question>("all", [](question& q) -> auto& { return q.lists_all; })};
     add_dialect_options(known);
     const auto chosen = question_of(options, known);
@@ -194,23 +208,6 @@ void show_into(reply_texts& reply, const named_options& options, const vgpuforma
                                           : vgpuops::show::overview_text(*seen, {.is_wide = chosen->output == "wide",
                                                                                  .lists_all = chosen->lists_all});
     reply.json = vgpuops::show::overview_json(*seen);
-}
-
-/// A question, and whether its answer is printed as YAML instead of a table.
-template <class Question>
-struct in_form : Question {
-    std::string output = "table";
-};
-
-template <class Question>
-option_of<Question> output_option() {
-    return {"output", [](Question& q, const std::string& value) -> expected<void> {
-                if (value != "table" && value != "yaml") {
-                    return unexpected(vgpusim::bad_setting("output", value, "table or yaml"));
-                }
-                q.output = value;
-                return {};
-            }};
 }
 
 void print_as(const std::string& output, reply_texts& reply) {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <string>
-#include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "commands.hpp"
+#include "print_pieces.hpp"
 #include "vgpuformats/yaml.hpp"
 
 namespace vgpusim::cli {
@@ -25,18 +25,19 @@ struct answer_form {
         if (!json || format.empty() || format == "json") return;
         end_with(bad_value(error_code::unsupported, "", format, "either this format or --json").at("-o"));
     }
-    /// JSON as the form wants it, or the table; the other of the two may be empty.
-    [[nodiscard]] std::string chosen_of(std::string table, std::string json_text) const {
-        if (is_table()) return table;
-        return is_yaml() ? or_end(vgpuformats::yaml_of_json(json_text)) : std::move(json_text);
-    }
 };
 
-inline void add_answer_form(CLI::App& command, answer_form& form) {
-    command.add_option("-o,--output", form.format, "table, json or yaml")
-        ->type_name("FORMAT")
-        ->check(CLI::IsMember({"table", "json", "yaml"}))
-        ->default_str("table");
+/// Prints what the form wants of an answer. `table` and `document`, which is JSON, make a text; one of them is called.
+template <class Table, class Document>
+void print_answer(const answer_form& form, const Table& table, const Document& document) {
+    if (form.is_table()) return print_in_pieces(table());
+    if (form.is_yaml()) return print_in_pieces(or_end(vgpuformats::yaml_of_json(document())));
+    print_in_pieces(document());
+}
+
+inline void add_answer_form(CLI::App& command, answer_form& form, const char* formats = "table, json or yaml",
+                            const CLI::Validator& check = CLI::IsMember({"table", "json", "yaml"})) {
+    command.add_option("-o,--output", form.format, formats)->type_name("FORMAT")->check(check)->default_str("table");
     command.add_flag("--json", form.json, "As -o json: everything, in whole numbers");
 }
 

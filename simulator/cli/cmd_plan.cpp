@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "answer_form.hpp"
 #include "cluster_inputs.hpp"
@@ -42,9 +41,9 @@ vgpuops::whatif::moves_answer answer_for(const plan_options& chosen) {
 void run(const plan_options& chosen) {
     chosen.form.check();
     const auto answered = answer_for(chosen);
-    const bool is_table = chosen.form.is_table();
-    fmt::print("{}", chosen.form.chosen_of(is_table ? vgpuops::whatif::moves_text(answered) : std::string{},
-                                           is_table ? std::string{} : vgpuops::whatif::moves_json(answered)));
+    print_answer(
+        chosen.form, [&] { return vgpuops::whatif::moves_text(answered); },
+        [&] { return vgpuops::whatif::moves_json(answered); });
 }
 
 void add_which_pods(CLI::App& command, vgpualloc::kube::mobility& movable, std::vector<std::string>& labels) {

@@ -9,10 +9,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "answer_form.hpp"
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "options.hpp"
-#include "print_pieces.hpp"
 #include "vgpufacade/show.hpp"
 
 namespace vgpusim::cli {
@@ -21,8 +21,7 @@ namespace {
 
 struct show_options {
     vgpufacade::show_question question;
-    std::string format; ///< "table" where nothing is said; or "html=" and the name of a file
-    bool json = false;
+    answer_form form; ///< also "wide", or "html=" and the name of a file
     bool lists_all = false;
 
     [[nodiscard]] std::vector<named_input> inputs() const {
@@ -33,12 +32,6 @@ struct show_options {
         return named;
     }
 };
-
-std::string printed(const vgpuops::show::overview& seen, const std::string& format, bool lists_all) {
-    if (format == "json") return vgpuops::show::overview_json(seen);
-    if (format == "yaml") return vgpuops::show::overview_yaml(seen);
-    return vgpuops::show::overview_text(seen, {.is_wide = format == "wide", .lists_all = lists_all});
-}
 
 constexpr std::string_view html_format = "html=";
 
@@ -51,20 +44,20 @@ std::string refusal_of(const std::string& format) {
 }
 
 void write_page(const show_options& chosen) {
-    const std::string path = chosen.format.substr(html_format.size());
-    if (chosen.json) {
-        end_with(bad_value(error_code::unsupported, "", chosen.format, "either a page or --json").at("-o"));
+    const std::string& format = chosen.form.format;
+    const std::string path = format.substr(html_format.size());
+    if (chosen.form.json) {
+        end_with(bad_value(error_code::unsupported, "", format, "either a page or --json").at("-o"));
     }
     std::error_code unknown;
     const auto type = std::filesystem::status(path, unknown).type();
     using std::filesystem::file_type;
     const bool is_folder = type == file_type::directory; // of which place_of() says more
     if (!is_folder && type != file_type::not_found && type != file_type::none && type != file_type::regular) {
-        end_with(bad_value(error_code::unsupported, "", chosen.format, "html=FILE where there is nothing or a file")
-                     .at("-o"));
+        end_with(bad_value(error_code::unsupported, "", format, "html=FILE where there is nothing or a file").at("-o"));
     }
     const output_place place = or_end(place_of(path, "-o"));
-    keep_inputs(place, chosen.format, "-o", chosen.inputs());
+    keep_inputs(place, format, "-o", chosen.inputs());
     const auto page = or_end(vgpufacade::show_page(chosen.question, chosen.lists_all, files_here()));
     or_end(vgpuformats::write_files(place.folder, {{.name = place.name, .content = page.html}}));
     fmt::print("{}\nwritten: {}\n", page.sentence, printable(path));
@@ -72,12 +65,14 @@ void write_page(const show_options& chosen) {
 
 void run(const show_options& chosen) {
     read_stdin_once(chosen.inputs());
-    if (chosen.format.starts_with(html_format)) return write_page(chosen);
-    if (chosen.json && !chosen.format.empty() && chosen.format != "json") {
-        end_with(bad_value(error_code::unsupported, "", chosen.format, "either this format or --json").at("-o"));
-    }
+    if (chosen.form.format.starts_with(html_format)) return write_page(chosen);
+    chosen.form.check();
     const auto seen = or_end(vgpufacade::show(chosen.question, files_here()));
-    print_in_pieces(printed(seen, chosen.json ? "json" : chosen.format, chosen.lists_all));
+    const vgpuops::show::table_options options{.is_wide = chosen.form.format == "wide", .lists_all = chosen.lists_all};
+    if (chosen.form.is_yaml()) return print_in_pieces(vgpuops::show::overview_yaml(seen));
+    print_answer(
+        chosen.form, [&] { return vgpuops::show::overview_text(seen, options); },
+        [&] { return vgpuops::show::overview_json(seen); });
 }
 
 } // namespace
@@ -100,13 +95,9 @@ void add_show(CLI::App& app) {
     command->add_flag("--all", chosen->lists_all, "Print every row");
     add_filled(*command, "--prices", chosen->question.prices, "FILE",
                "Also print what the GPUs cost a day, by these prices of GPU-hours and of energy (docs/show.md)");
-    command
-        ->add_option("-o,--output", chosen->format,
-                     "table, wide, json, yaml, or html=FILE: a page with this answer, written there")
-        ->type_name("FORMAT")
-        ->check(CLI::Validator{refusal_of, ""})
-        ->default_str("table");
-    command->add_flag("--json", chosen->json, "As -o json: everything, in whole numbers");
+    add_answer_form(*command, chosen->form,
+                    "table, wide, json, yaml, or html=FILE: a page with this answer, written there",
+                    CLI::Validator{refusal_of, ""});
     add_dialect_files(*command, chosen->question.dialects);
     command->callback([chosen] { run(*chosen); });
 }

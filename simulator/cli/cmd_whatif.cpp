@@ -11,7 +11,6 @@
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "options.hpp"
-#include "print_pieces.hpp"
 #include "vgpufacade/whatif.hpp"
 
 namespace vgpusim::cli {
@@ -61,13 +60,13 @@ answer_texts texts_of(const whatif_options& chosen) {
 void run(const whatif_options& chosen) {
     read_stdin_once(chosen.inputs());
     chosen.form.check();
-    auto [text, json] = texts_of(chosen);
+    const answer_texts texts = texts_of(chosen);
     if (!chosen.out.empty()) {
         keep_inputs(chosen.out, {"whatif.json", "whatif.txt"}, chosen.inputs());
-        or_end(vgpuformats::write_files(
-            chosen.out, {{.name = "whatif.json", .content = json}, {.name = "whatif.txt", .content = text}}));
+        or_end(vgpuformats::write_files(chosen.out, {{.name = "whatif.json", .content = texts.json},
+                                                     {.name = "whatif.txt", .content = texts.text}}));
     }
-    print_in_pieces(chosen.form.chosen_of(std::move(text), std::move(json)));
+    print_answer(chosen.form, [&]() -> const auto& { return texts.text; }, [&]() -> const auto& { return texts.json; });
 }
 
 } // namespace

@@ -4,13 +4,11 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "answer_form.hpp"
 #include "cluster_inputs.hpp"
 #include "commands.hpp"
 #include "options.hpp"
-#include "print_pieces.hpp"
 #include "vgpufacade/why.hpp"
 
 namespace vgpusim::cli {
@@ -38,16 +36,14 @@ void run(const why_options& chosen) {
     if (!chosen.pod.empty()) {
         const auto answered = or_end(vgpufacade::why_one(chosen.question, chosen.pod, files_here()));
         const std::vector<std::string> arguments = vgpufacade::cluster_arguments(chosen.question);
-        const bool is_table = chosen.form.is_table();
-        fmt::print("{}", chosen.form.chosen_of(is_table ? vgpufacade::text_of(answered, arguments) : std::string{},
-                                               is_table ? std::string{} : vgpufacade::json_of(answered, arguments)));
-        return;
+        return print_answer(
+            chosen.form, [&] { return vgpufacade::text_of(answered, arguments); },
+            [&] { return vgpufacade::json_of(answered, arguments); });
     }
     const auto answered = or_end(vgpufacade::why(chosen.question, files_here()));
-    const bool is_table = chosen.form.is_table();
-    print_in_pieces(
-        chosen.form.chosen_of(is_table ? vgpuops::why::waiting_text(answered, chosen.lists_all) : std::string{},
-                              is_table ? std::string{} : vgpuops::why::waiting_json(answered)));
+    print_answer(
+        chosen.form, [&] { return vgpuops::why::waiting_text(answered, chosen.lists_all); },
+        [&] { return vgpuops::why::waiting_json(answered); });
 }
 
 } // namespace

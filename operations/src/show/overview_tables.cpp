@@ -179,8 +179,12 @@ std::pair<std::vector<std::size_t>, std::vector<std::size_t>> shown_lines(const 
     return {{order.begin(), end}, {end, order.end()}};
 }
 
+bool has_row_keys(const overview& seen) {
+    return std::ranges::any_of(seen.rows, [](const device_row& row) { return !row.key.empty(); });
+}
+
 printed_table device_table(const overview& seen, const rounded_rows& tenths, const table_options& options) {
-    const bool has_keys = std::ranges::any_of(seen.rows, [](const device_row& row) { return !row.key.empty(); });
+    const bool has_keys = has_row_keys(seen);
     printed_table table;
     std::vector<table_column>& headings = table.columns;
     headings = {{"KIND"},           {"NODES", true}, {"GPUS", true}, {"USED", true, true}, {"FREE", true, true},
@@ -312,7 +316,7 @@ printed_table first_table(const overview& seen, const rounded_rows& tenths, cons
 }
 
 printed_table hosts_table(const overview& seen, const rounded_rows& tenths, const table_options& options) {
-    const bool has_keys = std::ranges::any_of(seen.rows, [](const device_row& row) { return !row.key.empty(); });
+    const bool has_keys = has_row_keys(seen);
     printed_table table{
         .columns = {{"KIND"}, {"MEMORY GIB", true}, {"CORES", true}, {"CPU", true}, {"HOST GIB", true}, {"LABELS"}}};
     if (has_keys) table.columns.insert(table.columns.begin(), {key_heading(seen.by)});

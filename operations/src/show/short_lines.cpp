@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "vgpualloc/core/utf8.hpp"
+
 namespace vgpuops::show {
 
 namespace {
@@ -26,7 +28,7 @@ std::size_t end_of_line(std::string_view text, std::size_t width) {
             if (ends_clause && line * 10 >= width * 6) clause = i + 1;
             if (line > width) break;
         }
-        columns += columns_of(text.substr(i, 1));
+        columns += vgpualloc::characters_of(text.substr(i, 1));
     }
     if (clause > 0) return clause;
     const std::size_t end = space > width / 2 ? space : std::max(space, comma);
@@ -44,14 +46,14 @@ void add_short(std::string_view line, std::string& text) {
     const std::size_t begin = last_cell_of(line);
     const std::string_view before = line.substr(0, begin);
     const bool is_sentence = before.find_first_not_of(' ') == std::string_view::npos;
-    const std::size_t indent = columns_of(before) + (is_sentence ? 2 : 0);
+    const std::size_t indent = vgpualloc::characters_of(before) + (is_sentence ? 2 : 0);
     const bool is_whole = line.starts_with("warning: ") || has_command(line); // one line is one warning
-    if (columns_of(line) <= line_width || is_whole || indent + room_min > line_width) {
+    if (vgpualloc::characters_of(line) <= line_width || is_whole || indent + room_min > line_width) {
         (text += line) += '\n';
         return;
     }
     std::string_view rest = line.substr(begin);
-    const std::size_t end = end_of_line(rest, line_width - columns_of(before));
+    const std::size_t end = end_of_line(rest, line_width - vgpualloc::characters_of(before));
     std::string_view first = rest.substr(0, end);
     while (first.ends_with(' ')) first.remove_suffix(1);
     ((text += before) += first) += '\n';
@@ -62,11 +64,6 @@ void add_short(std::string_view line, std::string& text) {
 }
 
 } // namespace
-
-std::size_t columns_of(std::string_view text) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
 
 bool has_command(std::string_view text) {
     constexpr std::string_view program = "vgpusim ";
@@ -80,7 +77,7 @@ std::size_t longest_word_of(std::string_view text) {
         const std::size_t end = end_of_line(text, 0);
         std::string_view word = text.substr(0, end);
         while (word.ends_with(' ')) word.remove_suffix(1);
-        longest = std::max(longest, columns_of(word));
+        longest = std::max(longest, vgpualloc::characters_of(word));
         text.remove_prefix(end);
     }
     return longest;
@@ -90,10 +87,10 @@ std::vector<std::string> lines_within(std::string_view text, std::size_t width) 
     const std::string indent(std::min(text.find_first_not_of(' '), text.size()), ' ');
     text.remove_prefix(indent.size());
     std::vector<std::string> lines;
-    std::size_t columns = columns_of(text);
+    std::size_t columns = vgpualloc::characters_of(text);
     while (indent.size() + columns > width) {
         const std::size_t end = end_of_line(text, width - std::min(width, indent.size()));
-        columns -= columns_of(text.substr(0, end));
+        columns -= vgpualloc::characters_of(text.substr(0, end));
         std::string line{text.substr(0, end)};
         while (line.ends_with(' ')) line.pop_back();
         lines.push_back(indent + line);

@@ -10,9 +10,6 @@ namespace vgpuops::show {
 
 inline constexpr std::size_t line_width = 100;
 
-/// How many columns a text takes: UTF-8 counts by characters.
-[[nodiscard]] std::size_t columns_of(std::string_view text);
-
 /// Whether a text is or ends with a command to paste, which a line break would cut in two.
 [[nodiscard]] bool has_command(std::string_view text);
 

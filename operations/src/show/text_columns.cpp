@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "short_lines.hpp"
+#include "vgpualloc/core/utf8.hpp"
 
 namespace vgpuops::show {
 
@@ -54,7 +55,7 @@ std::string text_columns::lines_of(const std::vector<std::string>& row, const st
         std::string line;
         for (std::size_t c = 0; c < row.size(); ++c) {
             const std::string cell = l < cells[c].size() ? cells[c][l] : std::string{};
-            const std::string space(widths[c] - std::min(widths[c], columns_of(cell)), ' ');
+            const std::string space(widths[c] - std::min(widths[c], vgpualloc::characters_of(cell)), ' ');
             line += (c == 0 ? "" : "  ") + (columns_[c].is_number ? space + cell : cell + space);
         }
         while (line.ends_with(' ')) line.pop_back();
@@ -66,12 +67,12 @@ std::string text_columns::lines_of(const std::vector<std::string>& row, const st
 std::string text_columns::text() const {
     std::vector<std::size_t> widths(columns_.size());
     for (const auto& row : rows_) {
-        for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], columns_of(row[c]));
+        for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], vgpualloc::characters_of(row[c]));
     }
     std::size_t widest_amount = 0; // without the headings
     for (std::size_t r = 1; r < rows_.size(); ++r) {
         for (std::size_t c = 0; c < columns_.size(); ++c) {
-            if (columns_[c].is_amount) widest_amount = std::max(widest_amount, columns_of(rows_[r][c]));
+            if (columns_[c].is_amount) widest_amount = std::max(widest_amount, vgpualloc::characters_of(rows_[r][c]));
         }
     }
     for (std::size_t c = 0; c < columns_.size(); ++c) {

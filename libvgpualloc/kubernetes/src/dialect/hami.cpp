@@ -103,14 +103,14 @@ expected<device_request> read_filters(const kubernetes::pod& pod) {
 
 /// Whether the pod asks for GPUs by nothing but their number: for whole ones.
 bool names_counts_only(const kubernetes::pod& pod, const options& configured) {
-    return std::ranges::none_of(text::all_containers(pod), [&](const kubernetes::container* container) {
-        const auto names = [container](const std::string& name) { return container->requests.contains(name); };
-        return names(configured.memory_name) || names(configured.memory_percentage_name) ||
-               names(configured.cores_name);
-    });
+    return !text::names_any(pod, amount_names(configured));
 }
 
 } // namespace
+
+std::vector<std::string> amount_names(const options& configured) {
+    return {configured.memory_name, configured.memory_percentage_name, configured.cores_name};
+}
 
 std::vector<std::string> hami_dialect::resources() const {
     return {options_.count_name, options_.memory_name, options_.memory_percentage_name, options_.cores_name,

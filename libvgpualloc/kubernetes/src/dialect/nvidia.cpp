@@ -131,13 +131,8 @@ private:
 
     /// Which resources this dialect reads in a pod.
     [[nodiscard]] std::function<bool(std::string_view)> resources_of(const kubernetes::pod& pod) const {
-        const auto names_amount = [this](const kubernetes::container* container) {
-            return std::ranges::any_of(options_.hami_amounts, [container](const std::string& amount) {
-                return container->requests.contains(amount) || container->limits.contains(amount);
-            });
-        };
-        const bool reads_gpu = options_.reads_gpu || (options_.reads_whole_gpus &&
-                                                      std::ranges::none_of(text::all_containers(pod), names_amount));
+        const bool reads_gpu =
+            options_.reads_gpu || (options_.reads_whole_gpus && !text::names_any(pod, options_.hami_amounts));
         return [reads_gpu](std::string_view resource) {
             return counts_devices(resource) && (resource != gpu_resource || reads_gpu);
         };
@@ -154,7 +149,7 @@ options options_of(const dialect_config& config) {
     options configured = config.devices.nvidia_plugin.value_or(options{});
     const hami::options of_hami = config.devices.hami.value_or(hami::options{});
     configured.reads_gpu = of_hami.count_name != gpu_resource;
-    configured.hami_amounts = {of_hami.memory_name, of_hami.memory_percentage_name, of_hami.cores_name};
+    configured.hami_amounts = hami::amount_names(of_hami);
     configured.catalog = config.mig;
     return configured;
 }

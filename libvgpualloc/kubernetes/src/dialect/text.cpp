@@ -188,6 +188,13 @@ std::vector<const kubernetes::container*> all_containers(const kubernetes::pod& 
     return list;
 }
 
+bool names_any(const kubernetes::pod& pod, std::span<const std::string> resources) {
+    return std::ranges::any_of(all_containers(pod), [resources](const kubernetes::container* container) {
+        return std::ranges::any_of(resources,
+                                   [container](const auto& name) { return container->requests.contains(name); });
+    });
+}
+
 void check_percent(const std::string& resource, std::int64_t value, const std::string& container,
                    request_findings& findings) {
     constexpr std::int64_t most = 100;

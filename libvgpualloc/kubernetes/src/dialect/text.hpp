@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +78,9 @@ void check_amounts(const kubernetes::container& from, const std::string& count_n
 
 /// The containers of a pod, init containers first.
 [[nodiscard]] std::vector<const kubernetes::container*> all_containers(const kubernetes::pod& pod);
+
+/// Whether a container names one of the resources.
+[[nodiscard]] bool names_any(const kubernetes::pod& pod, std::span<const std::string> resources);
 
 /// Percent of one card: more than all of it fits nowhere.
 void check_percent(const std::string& resource, std::int64_t value, const std::string& container,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpualloc/core/printable.hpp"
+#include "vgpualloc/core/utf8.hpp"
 
 namespace vgpualloc::explaining {
 
@@ -26,14 +27,14 @@ public:
     [[nodiscard]] std::string text() const {
         std::vector<std::size_t> widths(rows_.front().size(), 0);
         for (const auto& row : rows_) {
-            for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], length(row[i]));
+            for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], characters_of(row[i]));
         }
         std::string result;
         for (const auto& row : rows_) {
             std::string line;
             for (std::size_t i = 0; i < row.size(); ++i) {
                 line += row[i];
-                if (i + 1 < row.size()) line.append(widths[i] - length(row[i]) + 2, ' ');
+                if (i + 1 < row.size()) line.append(widths[i] - characters_of(row[i]) + 2, ' ');
             }
             while (line.ends_with(' ')) line.pop_back();
             result += line + "\n";
@@ -42,13 +43,6 @@ public:
     }
 
 private:
-    [[nodiscard]] static std::size_t length(const std::string& text) {
-        std::size_t characters = 0;
-        for (const char character : text)
-            characters += static_cast<std::size_t>((static_cast<unsigned char>(character) & 0xC0U) != 0x80U);
-        return characters;
-    }
-
     std::vector<std::vector<std::string>> rows_;
 };
 

@@ -30,6 +30,13 @@ struct utf8_character {
     return overlong || surrogate || code > 0x10FFFFU ? utf8_character{} : utf8_character{code, length};
 }
 
+/// How many characters a text has, which are the columns that it takes.
+[[nodiscard]] inline std::size_t characters_of(std::string_view text) noexcept {
+    std::size_t characters = 0;
+    for (const char byte : text) characters += (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U ? 1 : 0;
+    return characters;
+}
+
 /// Where the first byte is that is no UTF-8; npos if there is none.
 [[nodiscard]] inline std::size_t first_not_utf8(std::string_view text) noexcept {
     for (std::size_t at = 0; at < text.size();) {

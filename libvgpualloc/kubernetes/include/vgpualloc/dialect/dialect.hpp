@@ -157,8 +157,8 @@ public:
     [[nodiscard]] virtual bool looks_at_pods() const noexcept { return false; }
     /// What of a node says how pods of the whole cluster are to be read; empty: nothing.
     [[nodiscard]] virtual std::string trait_of(const kubernetes::node& /*node*/) const { return {}; }
-    /// This dialect for a cluster whose nodes have these traits; null: as it is. Only read_pod() may differ: what nodes
-    /// offer and what pods have does not depend on other nodes.
+    /// This dialect for a cluster whose nodes have these traits; null: as it is. Only which pods it reads, and
+    /// read_pod(), may differ: what nodes offer and what pods have does not depend on other nodes.
     [[nodiscard]] virtual std::shared_ptr<const dialect> for_traits(const std::set<std::string>& /*traits*/) const {
         return nullptr;
     }

@@ -65,8 +65,7 @@ struct options {
 ///   "Deleted" in hami.io/node-handshake. A GPU that cannot be read is left out and a problem, as is
 ///   one of mode mig that neither says its profiles nor is allowed any.
 /// - requests: whether a container's limits name one of the resources, or requests the count; init containers count.
-/// Not if it is
-///   nvidia::gpu_resource alone, with counted_by_kubernetes.
+///   With counted_by_kubernetes, not if all that a pod names is nvidia::gpu_resource.
 /// - read_pod: a container that asks for 0 GPUs has no entry. Sidecars have an entry each; an init container that ends
 ///   before the others raises one of their entries where it asks for more. Memory wins over percentage, cores above 100
 ///   are 100. With counted_by_kubernetes, a pod that asks for whole GPUs asks for as many as kube-scheduler counts: an
@@ -80,6 +79,9 @@ struct options {
 /// model
 ///   (model_of, with options::catalog).
 [[nodiscard]] std::shared_ptr<const dialect> make(options configured);
+
+/// Resources with which pods ask for parts of GPUs.
+[[nodiscard]] std::vector<std::string> amount_names(const options& configured);
 
 /// As HAMi's device configuration has it, with the catalog of the configuration.
 [[nodiscard]] options options_of(const dialect_config& config);

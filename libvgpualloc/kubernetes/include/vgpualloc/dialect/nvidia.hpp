@@ -41,8 +41,7 @@ struct options {
     bool reads_gpu = false; ///< this dialect reads gpu_resource in pods, whatever else they name
     /// It reads gpu_resource in pods that name none of hami_amounts, because no node registers GPUs with HAMi.
     bool reads_whole_gpus = false;
-    std::vector<std::string>
-        hami_amounts{}; ///< with which pods ask for parts of gpu_resource; empty where that is not HAMi's
+    std::vector<std::string> hami_amounts{}; ///< resources with which pods ask HAMi for parts of GPUs
     /// Some node offers gpu_resource in units that several may be had of on one GPU, so that what a container asks for
     /// is one entry for each unit.
     bool counts_units = false;
@@ -79,7 +78,8 @@ struct options {
 /// - requests, read_pod: whether, and how many units of one of these resources containers name, as kube-scheduler
 ///   counts them: an entry for each container and sidecar, and one for what init containers that end need beyond that;
 ///   of units that may share a GPU, an entry for each unit (device_request::units).
-/// - trait_of, for_traits: offers_gpus_in_units().
+/// - trait_of, for_traits: whether a node registers GPUs with HAMi, or offers them in units (offers_gpus_in_units());
+///   where none does the former, this dialect reads gpu_resource.
 /// - read_assignment, write_assignment: nothing, as no annotation says which device it is (assigned_by_kubelet).
 [[nodiscard]] std::shared_ptr<const dialect> make(options configured);
 
