@@ -47,11 +47,7 @@ class Opening(PageTest):
     def test_what_takes_long_is_not_waited_for_by_who_leaves(self):
         """Neither other files nor another tab are drawn over when it ends."""
         self.try_atlas()
-        self.go("simulate")
-        self.set("source", "quickstart")
-        self.set("seeds", "50")
-        for policy in ("binpack", "spread", "worst_fit", "first_fit"):
-            self.drawn(f"document.getElementById('with-{policy}').click()")
+        self.prepare_long_run()
         self.click("#run")
         self.wait("document.querySelector('#progress:not(.stopped)')")
         self.click("#tab-why")
@@ -144,6 +140,23 @@ class Opening(PageTest):
         self.assertEqual(self.text("#progress"), "Stopped. The answer above is of before.")
         self.go("why")
         self.assertEqual(self.text(".answer h1"), "4 pods wait, none fits now.")
+
+    def test_a_stop_between_reading_and_computing_takes_no_files(self):
+        self.try_atlas()
+        harbor = (CLUSTERS / "harbor.json").read_bytes()
+        for late in ("text", "arrayBuffer"):
+            self.browser.evaluate(f"""(() => {{ const {{ {late}: at_once }} = Blob.prototype; window.again = () => {{ Blob.prototype.{late} = at_once; }};
+              Blob.prototype.{late} = async function () {{ window.is_late = true; await new Promise((go) => setTimeout(go, 1500)); return at_once.call(this); }}; }})()""")
+            self.choose_files(self.file(f"{late}.json", harbor), selector="#chooser-more")
+            self.wait("window.is_late && document.getElementById('stop')", 10)
+            self.click("#stop")
+            self.browser.settle(3)
+            self.browser.evaluate("(() => { again(); is_late = false; })()")
+            self.assertEqual(self.text("#progress"), "Stopped. The answer above is of before.", late)
+            self.go("why")
+            self.assertEqual(self.text(".answer h1"), "4 pods wait, none fits now.", late)
+        self.choose_files(CLUSTERS / "harbor.json", selector="#chooser-more")
+        self.wait("document.getElementById('files').textContent.includes('harbor.json')")
 
     def test_commands_that_write_the_objects(self):
         commands = self.browser.evaluate("[...document.querySelectorAll('#panel .command')].map((command) => command.textContent)")

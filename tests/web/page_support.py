@@ -126,6 +126,18 @@ class PageTest(unittest.TestCase):
         """A choice, or a number, after which the answer is drawn anew."""
         self.drawn(f"(() => {{ const e = document.getElementById({json.dumps(field)}); e.value = {json.dumps(value)}; e.dispatchEvent(new Event('change')); }})()")
 
+    def prepare_long_run(self):
+        """Simulate with runs of many seconds, on any machine."""
+        self.go("simulate")
+        self.set("source", "files")
+        for part in ("nodes", "pods"):
+            head, *rows = (ROOT / "traces" / "quickstart" / f"{part}.csv").read_text(encoding="utf-8").splitlines()
+            path = Path(self.folder.name) / f"many-{part}.csv"
+            path.write_text("\n".join([head, *(f"{i}-{row}" for i in range(10) for row in rows)]) + "\n", encoding="utf-8")
+            self.choose_files(path, selector=f"#file-{part}")
+            self.wait(f"document.getElementById('file-{part}').parentElement.textContent.includes('{path.name}') && {IDLE}")
+        self.set("seeds", "50")
+
     def press(self, key):
         """A key, with its letter where it has one."""
         self.browser.press(key, CODES.get(key, ord(key[0].upper())), text=key if len(key) == 1 else {"Enter": "\r"}.get(key, ""))

@@ -181,6 +181,9 @@ function make_page() {
     redraw: () => { if (!is_opening) draw().catch(page.fail); },
     stop() {
       page.abort();
+      ++openings; // files that are being opened are not taken
+      if (is_opening) asker.use(files);
+      is_opening = false;
       asker.stop();
     },
     when_progress: (/** @type {(text: string) => void} */ hear) => { asker.hear_progress = hear; },

@@ -32,6 +32,7 @@ export async function open_files(page, list, take) {
         read_of[i] = bytes;
         report_reading(name, read_of.reduce((sum, part) => sum + part), size);
       } })));
+      controller.signal.throwIfAborted(); // a stop just before the last of them was read
       report_reading(name, size, size);
       await take(entries);
     }, `Reading ${name} …`);
