@@ -254,12 +254,26 @@ private:
             }
             job.end = *ended;
         }
+        if (auto elapsed_time = read_elapsed(job); !elapsed_time) return unexpected(std::move(elapsed_time).error());
+        if (job.is_running) job.end = job.start + job.elapsed;
+        return read_limit(job);
+    }
+
+    /// How long it ran: without either column of it, from its start to its end.
+    [[nodiscard]] expected<void> read_elapsed(accounted_job& job) const {
+        if ((*positions_)[elapsed] == no_position && (*positions_)[elapsed_raw] == no_position) {
+            if (job.is_running) {
+                return unexpected(failure(end_time, error_code::missing,
+                                          "a time, or a header with ElapsedRaw, which says how long a job has run"));
+            }
+            job.elapsed = job.end - job.start;
+            return {};
+        }
         const auto ran = field(elapsed_raw).empty() ? checked(elapsed, parse_slurm_duration(field(elapsed)))
                                                     : checked(elapsed_raw, parse_seconds(field(elapsed_raw)));
         if (!ran) return unexpected(ran.error());
         job.elapsed = *ran;
-        if (job.is_running) job.end = job.start + job.elapsed;
-        return read_limit(job);
+        return {};
     }
 
     [[nodiscard]] expected<void> read_limit(accounted_job& job) const {
@@ -313,7 +327,6 @@ expected<std::array<std::size_t, field_names.size()>> positions_in(const std::ve
     for (const sacct_field needed : {job_id, submit, start_time, end_time, state, alloc_tres}) {
         if (positions[needed] == no_position) return missing(std::string{field_names[needed]});
     }
-    if (positions[elapsed] == no_position && positions[elapsed_raw] == no_position) return missing("ElapsedRaw");
     return positions;
 }
 

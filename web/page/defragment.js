@@ -2,7 +2,7 @@
 // Defragment: which pods move so that a pod fits, or so that GPUs or nodes become empty.
 import { button, by_id, card, choice, h, replace, table } from './dom.js';
 import { about } from './state.js';
-import { counted, span, words_of_no_plan } from './words.js';
+import { counted, words_of_no_plan } from './words.js';
 
 /** @typedef {import('./app.js').Page} Page */
 
@@ -18,7 +18,9 @@ export async function draw(page, panel) {
   const { state } = page;
   const all = JSON.parse((await page.ask('waiting', ['why', ...about(state), '--json'])).stdout);
   const waiting = all.groups.flatMap((/** @type {any} */ group) => group.pods);
-  if (!waiting.includes(state.goal_pod)) state.goal_pod = waiting[0] ?? '';
+  // Moves make room for a pod whose GPUs are free, but scattered.
+  const first = all.groups.find((/** @type {any} */ group) => group.verdict === 'scattered') ?? all.groups[0];
+  if (!waiting.includes(state.goal_pod)) state.goal_pod = first?.pods[0] ?? '';
   if (state.goal === 'pod' && waiting.length === 0) state.goal = 'devices';
   const answer = h('div', {});
   const redraw = () => page.redraw();
@@ -81,7 +83,7 @@ function moves_card(plan) {
     { title: 'Pod', of: (move) => move.pod, order: (move) => move.pod },
     { title: 'From', of: (move) => `${move.from.node}: ${parts_of(move.from)}`, order: (move) => move.from.node },
     { title: 'To', of: (move) => `${move.to.node}: ${parts_of(move.to)}`, order: (move) => move.to.node },
-    { title: 'Down', number: true, of: (move) => span(move.downtime_device_s), order: (move) => move.downtime_device_s },
+    { title: 'GPU·s down', number: true, of: (move) => move.downtime_device_s.toFixed(1), order: (move) => move.downtime_device_s },
   ], plan.moves, { most: 50 }), says, picture, h('div', { class: 'buttons' },
     button('Step back', () => go(-1)), button('Step forward', () => go(1)), button('Play', () => play(go, plan.moves.length))));
 }

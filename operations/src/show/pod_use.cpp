@@ -61,17 +61,11 @@ bool is_counted(const vgpualloc::device_spec& spec) {
     return spec.mode->units().in_units() || spec.mode->name() == "exclusive";
 }
 
-/// Whether devices are asked for by number alone: a whole GPU on one node may be a replica of one on another.
-bool is_of_units_alone(const vgpualloc::device_request& request) {
-    return request.profile.empty() && request.memory.count() == 0 && !request.memory_percent &&
-           request.cores == vgpualloc::whole_compute;
-}
-
 /// The least that one device's worth of a request uses of an empty device of some of these kinds, or the most of one
 /// that is asked for by number alone; none: no kind serves it.
 std::optional<std::int64_t> use_of_empty(const vgpualloc::cluster& nodes, const std::set<std::uint32_t>& kinds,
                                          const vgpualloc::device_request& request) {
-    const bool takes_most = is_of_units_alone(request);
+    const bool takes_most = vgpualloc::is_of_units_alone(request);
     std::optional<std::int64_t> result;
     std::vector<vgpualloc::partition> parts;
     for (const std::uint32_t kind : kinds) {

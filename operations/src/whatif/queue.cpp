@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "../show/unserved_pods.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/mobility.hpp"
@@ -32,15 +33,7 @@ std::string gang_of(const kube::snapshot_pod& pod) { return kube::pod_group_of(p
 std::optional<error> why_unreadable(const kube::snapshot& state, const kube::snapshot_pod& pod) {
     if (pod.failure) return pod.failure;
     if (auto held = kube::why_held_back(pod)) return held;
-    auto mistaken = state.dialects.mistaken_resources(pod.object);
-    if (!mistaken.empty()) {
-        mistaken.front().where = pod.place + ": " + mistaken.front().where;
-        return mistaken.front();
-    }
-    auto served = state.dialects.check_scheduler(pod.dialect, pod.scheduler_name);
-    if (served) return std::nullopt;
-    served.error().where = pod.place;
-    return served.error();
+    return show::why_unserved(state, pod);
 }
 
 /// Lets a pod go to one node only.

@@ -133,7 +133,10 @@ std::string rule_words(const kube::snapshot& state, const vgpualloc::host_rules&
 
 /// Why no node takes the pod even if no other pod is there.
 std::string never_words(kube::snapshot& state, const kube::snapshot_pod& pod, const stop_signal& stop) {
-    if (pod.failure) return "its request cannot be read: " + pod.failure->message();
+    if (pod.failure) {
+        const bool is_of_scheduler = pod.failure->field == "spec.schedulerName";
+        return (is_of_scheduler ? "no scheduler serves it: " : "its request cannot be read: ") + pod.failure->message();
+    }
     vgpualloc::trial scope{*state.book};
     for (const pod_id id : state.book->live_pods()) static_cast<void>(state.book->release(id));
     const auto explained = explain_waiting(state, pod, stop);

@@ -15,6 +15,7 @@
 
 #include "../show/near_names.hpp"
 #include "../show/overview_parts.hpp"
+#include "../show/unserved_pods.hpp"
 #include "because.hpp"
 #include "owned_pods.hpp"
 #include "preemption.hpp"
@@ -233,6 +234,7 @@ expected<pod_answer> pod_of(const std::vector<kube::manifest>& objects, const vg
                             const std::string& name, const stop_signal& stop) {
     auto state = kube::make_snapshot(objects, dialects, stop);
     if (!state) return unexpected(std::move(state).error());
+    show::refuse_unserved(*state);
     const auto place = find_pod(*state, objects, name);
     if (!place) {
         auto held = held_owner(*state, objects, name);
@@ -277,6 +279,7 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
     auto pod = kube::read_snapshot_pod(object, *state);
     if (!pod) return unexpected(std::move(pod).error());
     if (!show::asks_for_devices(*pod)) return unexpected(asks_for_no_device(file));
+    pod->failure = show::why_unserved(*state, *pod);
     pod_answer result = begin_answer(*state, *pod);
     result.kind = object.kind;
     result.file = file;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "../show/overview_parts.hpp"
+#include "../show/unserved_pods.hpp"
 #include "because.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "waiting_groups.hpp"
@@ -105,6 +106,7 @@ expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects, 
                                     const std::string& ns, const stop_signal& stop) {
     auto state = kube::make_snapshot(objects, dialects, stop);
     if (!state) return unexpected(std::move(state).error());
+    show::refuse_unserved(*state);
     std::vector<show::held_job> makes_no_pods = show::held_jobs(*state, objects, {.ns = ns});
     if (makes_no_pods.empty()) {
         if (auto checked = show::check_namespace(*state, ns); !checked) return unexpected(std::move(checked).error());

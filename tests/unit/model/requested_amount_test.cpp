@@ -130,4 +130,20 @@ TEST(requested_amount, says_where_the_largest_device_is_much_larger_than_the_mea
     EXPECT_FALSE(requested_amounts{even}.of(pod({want(1, 1000)})).has_uneven_devices) << "just 1.5 times";
 }
 
+TEST(requested_amount, units_by_number_alone_count_by_the_largest) {
+    cluster nodes;
+    add_node(nodes, {gpu("A", 1, "exclusive"), gpu("A", 1, "exclusive")});
+    add_node(nodes, {gpu("T", 4, "time_slicing")});
+    nodes.nodes[1].host.labels = {{"pool", "shared"}};
+    requested_amounts amounts{nodes};
+    auto two = pod({want(2, 0, 100)});
+    EXPECT_THAT(amounts.of(two).devices, ElementsAre(asked(2, {1, 1}, {1, 1})));
+    EXPECT_TRUE(amounts.of(two).has_uneven_units) << "a replica is a quarter";
+    two.rules.node_selector = {{"pool", "shared"}};
+    EXPECT_THAT(amounts.of(two).devices, ElementsAre(asked(2, {1, 4}, {1, 4}))) << "no whole one is admitted";
+    EXPECT_FALSE(amounts.of(two).has_uneven_units);
+    EXPECT_THAT(amounts.of(pod({want(1, 0)})).devices, ElementsAre(asked(1, {1, 4}, {1, 4})))
+        << "HAMi asks for a card that others may share";
+}
+
 } // namespace

@@ -120,7 +120,7 @@ TEST(sacct, names_what_cannot_be_read) {
 TEST(sacct, needs_a_header_with_the_fields_that_it_reads) {
     const auto of = [](const std::string& text) { return vgputraces::read_sacct(text, "jobs.txt").error().message(); };
     EXPECT_THAT(of("12|COMPLETED\n"), HasSubstr("jobs.txt:1: JobID: missing"));
-    EXPECT_THAT(of("JobID|Submit|Start|End|State|AllocTRES\n"), HasSubstr("ElapsedRaw: missing"));
+    EXPECT_THAT(of("JobID|Submit|Start|State|AllocTRES\n"), HasSubstr("End: missing"));
     const auto trailing =
         vgputraces::read_sacct("JobID|Submit|Start|End|State|ElapsedRaw|TimelimitRaw|AllocTRES|\n"
                                "1|2026-11-01T10:00:00|2026-11-01T10:00:00|Unknown|RUNNING|90|2|node=1|\n",
@@ -128,6 +128,19 @@ TEST(sacct, needs_a_header_with_the_fields_that_it_reads) {
     ASSERT_TRUE(trailing) << trailing.error().message();
     EXPECT_EQ(trailing->jobs.front().elapsed, seconds(90));
     EXPECT_EQ(trailing->jobs.front().limit, seconds(120)) << "TimelimitRaw is in minutes";
+}
+
+TEST(sacct, a_job_without_elapsed_ran_from_its_start_to_its_end) {
+    const std::string some = "JobID|Submit|Start|End|State|AllocTRES\n";
+    const std::string ended = "1|2026-11-01T10:00:00|2026-11-01T10:01:00|2026-11-01T11:02:03|COMPLETED|node=1\n";
+    const auto accounted = vgputraces::read_sacct(some + ended, "jobs.txt");
+    ASSERT_TRUE(accounted) << accounted.error().message();
+    EXPECT_EQ(accounted->jobs.front().elapsed, seconds(3663));
+    const auto refused = vgputraces::read_sacct(
+        some + ended + "2|2026-11-01T10:00:00|2026-11-01T10:01:00|Unknown|RUNNING|node=1\n", "jobs.txt");
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("jobs.txt:3: End: got 'Unknown', expected a time, or a header "
+                                                     "with ElapsedRaw"));
 }
 
 } // namespace

@@ -8,6 +8,11 @@
 
 namespace vgpualloc {
 
+bool is_of_units_alone(const device_request& container) {
+    return container.profile.empty() && container.memory == mib{0} && !container.memory_percent &&
+           container.cores == whole_compute;
+}
+
 bool names_uuids(const device_request& container) {
     return !container.uuids_allowed.empty() || !container.uuids_denied.empty();
 }
@@ -40,31 +45,33 @@ bool can_hold(const device_spec& device, const device_request& container) {
     return why_not(device, {}, service_state::in_service, container).code == rejection_code::none;
 }
 
-/// The smallest shares of those devices that can hold the container, and how their memory is spread.
-class smallest_share {
+/// The shares of those devices that can hold the container, and how their memory is spread.
+class shares_of_devices {
 public:
     void add(const device_spec& device, std::int64_t count, const device_request& container) {
         if (count == 0 || !can_hold(device, container)) return;
         const requested_share share = device.mode->requested(device, container);
-        share_ = devices_ == 0 ? share : smaller(share_, share);
-        largest_ = std::max(largest_, share.memory);
+        smallest_ = devices_ == 0 ? share : smaller(smallest_, share);
+        largest_ = larger(largest_, share);
         devices_ += count;
         memory_ += wide{device.memory.count()} * count;
         memory_max_ = std::max(memory_max_, device.memory);
     }
     [[nodiscard]] bool has_devices() const noexcept { return devices_ > 0; }
-    [[nodiscard]] const requested_share& share() const noexcept { return share_; }
+    [[nodiscard]] const requested_share& smallest() const noexcept { return smallest_; }
+    [[nodiscard]] const requested_share& largest() const noexcept { return largest_; }
     /// Whether the largest share is more than 1.5 times the smallest.
     [[nodiscard]] bool has_uneven_shares() const noexcept {
-        return wide{largest_.part} * share_.memory.whole * 2 > wide{share_.memory.part} * largest_.whole * 3;
+        return wide{largest_.memory.part} * smallest_.memory.whole * 2 >
+               wide{smallest_.memory.part} * largest_.memory.whole * 3;
     }
     /// Whether the largest memory is more than 1.5 times the mean.
     [[nodiscard]] bool is_uneven() const noexcept { return wide{memory_max_.count()} * devices_ * 2 > memory_ * 3; }
 
 private:
     __extension__ using wide = __int128;
-    requested_share share_;
-    fraction largest_; ///< of the memory
+    requested_share smallest_;
+    requested_share largest_;
     std::int64_t devices_ = 0;
     wide memory_ = 0;
     mib memory_max_;
@@ -100,17 +107,16 @@ requested_devices requested_amounts::share_of_container(const pod_request& reque
                                                         requested_amount& result) {
     for (const rules_kept kept : {rules_kept::all, rules_kept::without_tolerations, rules_kept::resources_only}) {
         const device_counts counts = counts_for(request.rules, container, kept);
-        smallest_share smallest;
+        shares_of_devices shares;
         for (std::size_t kind = 0; kind < counts.size(); ++kind) {
-            smallest.add(nodes_->kinds[kind], counts[kind], container);
+            shares.add(nodes_->kinds[kind], counts[kind], container);
         }
-        if (!smallest.has_devices()) continue;
+        if (!shares.has_devices()) continue;
         const bool names_memory = container.memory > mib{0} && !container.memory_percent;
-        if (names_memory && smallest.is_uneven()) result.has_uneven_devices = true;
-        if (container.memory == mib{0} && !container.memory_percent && smallest.has_uneven_shares()) {
-            result.has_uneven_units = true;
-        }
-        return {.count = container.count, .share = smallest.share()};
+        if (names_memory && shares.is_uneven()) result.has_uneven_devices = true;
+        if (!is_of_units_alone(container)) return {.count = container.count, .share = shares.smallest()};
+        if (shares.has_uneven_shares()) result.has_uneven_units = true;
+        return {.count = container.count, .share = shares.largest()};
     }
     result.can_be_served = false;
     return {.count = container.count, .share = requested_share::all()};

@@ -103,9 +103,10 @@ std::vector<std::string> dialect_set::resources_offered(const kubernetes::node& 
 expected<void> dialect_set::check_scheduler(std::string_view name, const std::string& scheduler) const {
     const dialect* const spoken = find(name);
     if (spoken == nullptr || spoken->scheduler().empty() || spoken->scheduler() == scheduler) return {};
-    return unexpected(
-        bad_value(error_code::mismatch, "spec.schedulerName", scheduler,
-                  "'" + std::string{spoken->scheduler()} + "', which alone serves dialect " + std::string{name}));
+    std::string needed = "'" + std::string{spoken->scheduler()} + "', which alone serves dialect " + std::string{name};
+    return unexpected(scheduler.empty()
+                          ? bad_input(error_code::mismatch, "spec.schedulerName", "missing", std::move(needed))
+                          : bad_value(error_code::mismatch, "spec.schedulerName", scheduler, std::move(needed)));
 }
 
 expected<void> dialect_set::check_enabled(const dialects::volcano::plugin_arguments& arguments, std::string_view name,

@@ -12,6 +12,8 @@
 
 namespace vgpualloc {
 
+/// Whether it asks for devices by number alone (nvidia.com/gpu), which may be whole devices, replicas or MIG instances.
+[[nodiscard]] bool is_of_units_alone(const device_request& container);
 /// Whether the container says by uuid which devices it takes, or does not.
 [[nodiscard]] bool names_uuids(const device_request& container);
 /// Whether it takes a device of that uuid.
@@ -33,8 +35,8 @@ struct requested_amount {
     /// Whether the largest memory among the devices that a container may get is more than 1.5 times their mean: a pod
     /// that could go to any of them counts by the largest.
     bool has_uneven_devices = false;
-    /// Whether a unit without an amount of memory may be whole devices and parts of some (replicas, MIG instances), of
-    /// which the largest share is more than 1.5 times the smallest, by which it counts.
+    /// Whether units that are asked for by number alone may be whole devices and parts of some (replicas, MIG
+    /// instances), of which the largest share, by which they count, is more than 1.5 times the smallest.
     bool has_uneven_units = false;
 
     bool operator==(const requested_amount&) const = default;
@@ -66,7 +68,8 @@ struct gpus_asked_for {
 /// Works out what pods ask for of one cluster. A request is taken as it is written: what it is rounded up to (a MIG
 /// instance, a template, a whole device) is allocation. Memory and compute of a container are each the smallest share
 /// (sharing_mode::requested) over the devices that it *admits*, so that no pod counts more than it takes of any device
-/// that it may get, and placements change nothing.
+/// that it may get, and placements change nothing. Of units that are asked for by number alone they are the largest:
+/// who asks for 8 GPUs has 8 GPUs in mind, also where another pool has replicas of the same name.
 ///
 /// A container admits a device, in service or not, if node selector, required affinity, tolerations, resources,
 /// families, models, types, uuids and mode allow it, and if the device could hold one device's worth when it is empty.

@@ -38,6 +38,11 @@ struct requested_share {
                                                            const requested_share& right) noexcept {
         return {.memory = std::min(left.memory, right.memory), .compute = std::min(left.compute, right.compute)};
     }
+    /// In each dimension the larger of the two.
+    [[nodiscard]] friend constexpr requested_share larger(const requested_share& left,
+                                                          const requested_share& right) noexcept {
+        return {.memory = std::max(left.memory, right.memory), .compute = std::max(left.compute, right.compute)};
+    }
     bool operator==(const requested_share&) const = default;
 };
 
