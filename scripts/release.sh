@@ -33,6 +33,23 @@ make_page() {
     cp "$root/build/web/vgpualloc.html" "$out"
 }
 
+# The notices of the Go modules that a program of module kubectl has in it, and of Go's own library: their licences want them beside it.
+go_licences() {
+    local preset=$1 go=$2 program=$3 module folder text
+    local -a linked
+    printf "Go's standard library, %s\n\n" "$("$go" env GOVERSION)"
+    cat "$("$go" env GOROOT)/LICENSE"
+    mapfile -t linked < <("$go" version -m "$program" | awk '$1 == "dep" && $2 !~ /^vgpualloc/ { print $2 }')
+    [ "${#linked[@]}" -gt 0 ] || die "$program does not say which modules it has in it"
+    bash "$root/scripts/adapters.sh" "$root/build/$preset" list -C kubectl -m -f '{{.Path}} {{.Version}}|{{.Dir}}' "${linked[@]}" |
+        while IFS='|' read -r module folder; do
+            text=$(find "$folder" -maxdepth 1 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'notice*' \) | LC_ALL=C sort)
+            if [ -z "$text" ]; then die "no licence in $folder"; fi
+            printf -- '\n------\n%s\n\n' "$module"
+            xargs -d '\n' cat <<<"$text"
+        done
+}
+
 make_kubectl() {
     local preset staged=$root/build/release-archive go arch archive
     preset=$(strict release)
@@ -45,8 +62,9 @@ make_kubectl() {
     mkdir -p "$staged"
     bash "$root/scripts/adapters.sh" "$root/build/$preset" build -C kubectl -o "$staged/kubectl-vgpu" .
     cp "$root/LICENSE" "$root/THIRD_PARTY_LICENSES" "$staged"
+    go_licences "$preset" "$go" "$staged/kubectl-vgpu" >"$staged/GO_LICENSES"
     tar -C "$staged" --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w --mtime="@$SOURCE_DATE_EPOCH" \
-        -cf - kubectl-vgpu LICENSE THIRD_PARTY_LICENSES | gzip -9n >"$archive"
+        -cf - kubectl-vgpu LICENSE THIRD_PARTY_LICENSES GO_LICENSES | gzip -9n >"$archive"
     sed "s/amd64/$arch/; s/sha256: \"0*\"/sha256: \"$(sha256sum <"$archive" | cut -d' ' -f1)\"/" \
         "$root/adapters/kubectl/vgpu.yaml" >"$out/vgpu.yaml"
 }
