@@ -143,7 +143,7 @@ void print_warnings(const loaded_input& loaded) {
     if (const std::int64_t requests = loaded.input.requested.requests_for_uneven_units(); requests > 0) {
         fmt::print(stderr,
                    "vgpusim: note: {} of {} different requests may get whole devices or parts of some (replicas, MIG "
-                   "instances); each unit counts as the largest of these\n",
+                   "instances); each unit is asked for as the largest of these, and served as the smallest\n",
                    requests, loaded.input.requested.size());
     }
 }

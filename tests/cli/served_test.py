@@ -138,7 +138,15 @@ class ServedTest(CliTest):
             result = self.vgpusim("run", *flags, "--policy", "binpack", "--out", self.out)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(note in result.stderr, is_noted, result.stderr)
-            self.assertEqual(self.summary()["gpu"]["arrived_milli"], 1000, "a whole GPU, as a pod that asks for one has in mind")
+            self.assertEqual(self.summary()["gpu"]["arrived_milli"], 1000, "nvidia.com/gpu: 1 means a GPU")
+
+    def test_replicas_are_served_as_what_they_are(self):
+        slices = {"nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.sharing-strategy": "time-slicing"}
+        nodes = [nvidia_node("a", 8, 81920, {}), nvidia_node("t", 16, 15360, slices)]
+        flags = self.flags(nodes, [whole(1)], [(f"j{i}", "c0", i) for i in range(24)])
+        self.assertEqual(self.vgpusim("run", *flags, "--policy", "binpack", "--out", self.out).returncode, 0)
+        gpu = self.summary()["gpu"]
+        self.assertEqual((gpu["arrived_milli"], gpu["allocation_ratio"], gpu["served_ratio"]), (24_000, 1.0, 24 / 4 / 12))
 
     def test_uneven_devices_are_noted(self):
         flags = self.flags([gpu_node("a", 3), gpu_node("b", 1)], [pod("m", vgpu(1000))], [("p", "c0", 0)])

@@ -90,26 +90,6 @@ class Why(CliTest):
             for pod, verdict in verdicts.items():
                 self.assertEqual(self.document(cluster, "--pod", pod)["verdict"], verdict, pod)
 
-    def test_pods_that_no_scheduler_places_are_told_apart(self):
-        """They do not fit in `show` and `why` where `whatif` places them nowhere."""
-        node = clusters.node("n", **{"volcano.sh/gpu-mem.128Mi": "128", "volcano.sh/gpu-core.percentage": "100"})
-        amounts = {"volcano.sh/gpu-mem.128Mi": "8"}
-        path = self.write("cce.json", json.dumps(clusters.cluster(
-            node, clusters.pod("unnamed", amounts), clusters.pod("other", amounts, schedulerName="default-scheduler"),
-            clusters.pod("misspelt", {**amounts, "volcano.sh/gpu-core.percentag": "10"}, schedulerName="volcano"),
-            clusters.pod("good", amounts, schedulerName="volcano"))))
-        words = {"unnamed": "no scheduler serves it: cce.json: object 2: spec.schedulerName: missing; expected 'volcano', which alone serves dialect cce",
-                 "other": "spec.schedulerName: got 'default-scheduler', expected 'volcano'",
-                 "misspelt": "its request cannot be read: cce.json: object 4: container main: resources: got 'volcano.sh/gpu-core.percentag'"}
-        seen = json.loads(self.vgpusim("show", path, "--json").stdout)
-        verdicts = {f"team/{name}": "never" for name in words} | {"team/good": "fits now"}
-        self.assertEqual({pod["pod"]: pod["verdict"] for pod in seen["waiting"]}, verdicts)
-        self.assertEqual({pod: group["verdict"] for group in self.document(path)["groups"] for pod in group["pods"]}, verdicts)
-        for name, because in words.items():
-            self.assertIn(because, self.document(path, "--pod", f"team/{name}")["because"].replace(str(path), "cce.json"))
-        after = json.loads(self.vgpusim("whatif", path, "--json").stdout)
-        self.assertEqual([pod["name"] for pod in after["pods"] if pod["placed"]], ["good"])
-
     def test_commands_start_the_pod_when_they_are_run_as_printed(self):
         options = set()
         cluster = json.loads((SOURCE / ATLAS).read_text(encoding="utf-8"))

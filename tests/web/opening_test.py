@@ -144,19 +144,34 @@ class Opening(PageTest):
     def test_a_stop_between_reading_and_computing_takes_no_files(self):
         self.try_atlas()
         harbor = (CLUSTERS / "harbor.json").read_bytes()
-        for late in ("text", "arrayBuffer"):
-            self.browser.evaluate(f"""(() => {{ const {{ {late}: at_once }} = Blob.prototype; window.again = () => {{ Blob.prototype.{late} = at_once; }};
-              Blob.prototype.{late} = async function () {{ window.is_late = true; await new Promise((go) => setTimeout(go, 1500)); return at_once.call(this); }}; }})()""")
-            self.choose_files(self.file(f"{late}.json", harbor), selector="#chooser-more")
+        node = json.loads(ATLAS.read_text(encoding="utf-8"))["items"][0]
+        small = json.dumps({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "small"}, "status": {"allocatable": node["status"]["allocatable"]}})
+        self.assertLess(len(small), 1000, "read whole to see whether it is empty")
+        for name, content in (("large.json", harbor), ("small.json", small)):
+            self.browser.evaluate("""(() => { const { text: at_once } = Blob.prototype; window.again = () => { Blob.prototype.text = at_once; };
+              Blob.prototype.text = async function () { window.is_late = true; await new Promise((go) => setTimeout(go, 1500)); return at_once.call(this); }; })()""")
+            self.choose_files(self.file(name, content), selector="#chooser-more")
             self.wait("window.is_late && document.getElementById('stop')", 10)
             self.click("#stop")
-            self.browser.settle(3)
+            self.browser.settle(5)
             self.browser.evaluate("(() => { again(); is_late = false; })()")
-            self.assertEqual(self.text("#progress"), "Stopped. The answer above is of before.", late)
+            self.assertEqual(self.text("#progress"), "Stopped. The answer above is of before.", name)
             self.go("why")
-            self.assertEqual(self.text(".answer h1"), "4 pods wait, none fits now.", late)
+            self.assertEqual(self.text(".answer h1"), "4 pods wait, none fits now.", name)
         self.choose_files(CLUSTERS / "harbor.json", selector="#chooser-more")
         self.wait("document.getElementById('files').textContent.includes('harbor.json')")
+
+    def test_what_cannot_be_opened_does_not_hold_the_page(self):
+        """While many pods are computed, other files are opened that cannot be used."""
+        self.try_atlas()
+        self.go("why")
+        self.choose_files(self.many_pods(), selector="#chooser-more")
+        self.wait("document.getElementById('progress-words')?.textContent.includes('Computing')")
+        self.choose_files(self.file("cut.json", ATLAS.read_text(encoding="utf-8")[:5000]), selector="#chooser-more")
+        self.assertIn("cut.json", self.refused())
+        self.go("whatif")
+        self.go("why")
+        self.assertEqual(self.text(".answer h1"), "4 pods wait, none fits now.")
 
     def test_commands_that_write_the_objects(self):
         commands = self.browser.evaluate("[...document.querySelectorAll('#panel .command')].map((command) => command.textContent)")

@@ -249,10 +249,11 @@ device_parts share_of(const vgpualloc::mig_model& gpu, const vgpualloc::mig_prof
 device_parts shares_of(const vgpualloc::pod_request& pod, const class_checker& checker) {
     device_parts sum;
     vgpualloc::requested_amounts requested_of{checker.sample.nodes()};
-    for (const auto& [count, share] : requested_of.of(pod).devices) {
-        sum += device_parts{.memory = device_parts::parts_of(share.memory.part, share.memory.whole),
-                            .compute = device_parts::parts_of(share.compute.part, share.compute.whole)}
-                   .times(count);
+    for (const vgpualloc::requested_devices& part : requested_of.of(pod).devices) {
+        const auto& [memory, compute] = part.share;
+        sum += device_parts{.memory = device_parts::parts_of(memory.part, memory.whole),
+                            .compute = device_parts::parts_of(compute.part, compute.whole)}
+                   .times(part.count);
     }
     return sum;
 }

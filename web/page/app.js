@@ -182,8 +182,7 @@ function make_page() {
     stop() {
       page.abort();
       ++openings; // files that are being opened are not taken
-      if (is_opening) asker.use(files);
-      is_opening = false;
+      take_back();
       asker.stop();
     },
     when_progress: (/** @type {(text: string) => void} */ hear) => { asker.hear_progress = hear; },
@@ -195,17 +194,24 @@ function make_page() {
     if (document.querySelector('#progress:not(.stopped)')) page.stop();
   }
 
+  /** The thread has the files of the answer that is drawn again, and not those that were being opened. */
+  function take_back() {
+    if (is_opening) asker.use(files);
+    is_opening = false;
+  }
+
   /** Takes files in the place of those that are there, if there is an answer to them. @param {[string, Blob][]} entries */
   async function use(entries) {
     const number = ++openings;
     const begin = performance.now();
+    take_back(); // those that were being opened
     const opened = await cluster_of(entries);
-    refused = opened.files;
+    if (number !== openings) throw new Dropped();
     const size = opened.files.reduce((sum, [, content]) => sum + content.size, 0);
     if (size > most_bytes) {
+      refused = opened.files;
       throw new Refused(`Too large for this browser (${(size / 1e9).toFixed(1)} GB). In a terminal: ${command_line(['show', ...about(opened.state)])}`);
     }
-    if (number !== openings) throw new Dropped();
     is_opening = true;
     asker.use(opened.files);
     let shown;
@@ -216,17 +222,18 @@ function make_page() {
       if (number !== openings) throw new Dropped();
     } catch (failure) {
       if (number !== openings) throw new Dropped();
-      asker.use(files);
+      take_back();
+      refused = opened.files;
       throw failure;
-    } finally {
-      if (number === openings) is_opening = false;
     }
+    is_opening = false;
     ({ files, state: page.state } = opened);
     cluster = { totals: shown.totals, seconds: (performance.now() - begin) / 1000, with_nodes };
     nodes = null;
     refused = [];
     replace(by_id('trouble'));
     draw_head();
+    tab = 'see'; // not left as by hand: that would stop what was just opened
     page.go('see');
   }
 

@@ -19,7 +19,7 @@ export async function draw(page, panel) {
   const all = JSON.parse((await page.ask('waiting', ['why', ...about(state), '--json'])).stdout);
   const waiting = all.groups.flatMap((/** @type {any} */ group) => group.pods);
   // Moves make room for a pod whose GPUs are free, but scattered.
-  const first = all.groups.find((/** @type {any} */ group) => group.verdict === 'scattered') ?? all.groups[0];
+  const first = ['scattered', 'all used', 'host full'].map((verdict) => all.groups.find((/** @type {any} */ group) => group.verdict === verdict)).find(Boolean) ?? all.groups[0];
   if (!waiting.includes(state.goal_pod)) state.goal_pod = first?.pods[0] ?? '';
   if (state.goal === 'pod' && waiting.length === 0) state.goal = 'devices';
   const answer = h('div', {});

@@ -47,11 +47,14 @@ std::int64_t host_room(const kube::snapshot& state, node_index where, const vgpu
     return std::max<std::int64_t>(pods, 0);
 }
 
-/// Without what it wants near.
+/// Without other pods that it wants near. Where it is such a pod itself, the first one may go to any node with the
+/// label.
 vgpualloc::pod_request without_affinity(vgpualloc::pod_request request) {
     if (request.peers.empty()) return request;
     vgpualloc::pod_peers peers = *request.peers;
-    std::erase_if(peers.rules, [](const auto& rule) { return rule.kind == vgpualloc::peer_rule_kind::together; });
+    std::erase_if(peers.rules, [&](const vgpualloc::peer_rule& rule) {
+        return rule.kind == vgpualloc::peer_rule_kind::together && !request.peers->is_in(rule.set);
+    });
     request.peers = vgpualloc::shared_peers{std::move(peers)};
     return request;
 }

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "overview_parts.hpp"
-#include "unserved_pods.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
@@ -95,7 +94,6 @@ expected<overview> overview_while(const std::vector<kube::manifest>& objects, co
                                   const selection& chosen, const stop_signal& stop, const waiting_visitor& visit) {
     auto state = kube::make_snapshot(objects, dialects, stop);
     if (!state) return unexpected(std::move(state).error());
-    refuse_unserved(*state);
     const auto by = grouping_of(*state, chosen.by);
     if (!by) return unexpected(by.error());
     std::vector<bool> set;

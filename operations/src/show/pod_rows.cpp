@@ -8,6 +8,7 @@
 #include "overview_parts.hpp"
 #include "owner_names.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/kube/queues.hpp"
 #include "vgpuops/show/pod_use.hpp"
 
 namespace vgpuops::show {
@@ -31,16 +32,30 @@ std::map<std::string, std::vector<quota_amount>> quotas_of(const kube::snapshot&
     return result;
 }
 
-/// The queue of Kueue or Volcano that a pod names; empty: none.
-std::string queue_of(const kube::snapshot_pod& pod) {
-    for (const char* const key :
-         {"kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name", "volcano.sh/queue-name"}) {
-        for (const auto* const texts : {&pod.object.labels, &pod.object.annotations}) {
-            if (const auto entry = texts->find(key); entry != texts->end()) return entry->second;
+/// The queue of Kueue or Volcano that a pod names, or that of its PodGroup; empty: none.
+class queue_names {
+public:
+    explicit queue_names(const std::vector<kube::manifest>& objects) {
+        for (const kube::manifest& object : objects) {
+            if (!object.queueing || object.kind != "PodGroup") continue;
+            of_group_.emplace(kube::full_name_of(object), object.queueing->queue);
         }
     }
-    return {};
-}
+
+    [[nodiscard]] std::string operator()(const kube::snapshot_pod& pod) const {
+        for (const char* const key :
+             {"kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name", "volcano.sh/queue-name"}) {
+            for (const auto* const texts : {&pod.object.labels, &pod.object.annotations}) {
+                if (const auto entry = texts->find(key); entry != texts->end()) return entry->second;
+            }
+        }
+        const auto group = of_group_.find(kube::pod_group_of(pod.ns, pod.object));
+        return group == of_group_.end() ? std::string{} : group->second;
+    }
+
+private:
+    std::map<std::string, std::string> of_group_;
+};
 
 /// The device resources that a pod names: "nvidia.com/gpu, gpumem". A domain is not repeated.
 std::string resource_words(const kube::snapshot& state, const kube::snapshot_pod& pod) {
@@ -91,7 +106,7 @@ private:
 
 pod_counter::key_function key_of_rows(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                       row_kind rows) {
-    if (rows == row_kind::queue) return queue_of;
+    if (rows == row_kind::queue) return queue_names{objects};
     if (rows == row_kind::resource) {
         return [&state](const kube::snapshot_pod& pod) { return resource_words(state, pod); };
     }

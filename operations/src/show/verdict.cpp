@@ -33,6 +33,7 @@ bool is_scattered(const room& available) { return available.in_sum.is_enough; }
 verdict verdict_of(const kube::snapshot_pod& pod, const room& available, bool gang_is_short) {
     if (is_queued(pod)) return verdict::queue;
     if (is_gated(pod)) return verdict::gate;
+    if (pod.unserved) return verdict::never;
     if (gang_is_short && fits(available)) return verdict::gang;
     if (can_never_run(available)) return verdict::never;
     if (fits(available)) return verdict::fits_now;

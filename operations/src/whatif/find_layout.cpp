@@ -99,7 +99,7 @@ private:
         for (kube::manifest& object : added) {
             if (!object.pod || admission.admit(object)) continue;
             const auto pod = kube::read_snapshot_pod(object, cluster);
-            if (!pod || kube::why_held_back(*pod)) continue;
+            if (!pod || pod->unserved || kube::why_held_back(*pod)) continue;
             const std::int64_t wanted = object.one_per_node ? kube::daemon_pods(cluster, *pod) : object.replicas;
             added_.emplace_back(instances_of(pod->request), quotas.admit(object, wanted).pods);
         }
@@ -201,7 +201,8 @@ private:
         }
         for (const kube::snapshot_pod& waits : cluster.pending) {
             const instance_counts counts = instances_of(waits.request);
-            if (!counts.empty() && !waits.failure && !kube::why_held_back(waits)) ++demand_.pods[counts];
+            if (counts.empty() || waits.failure || waits.unserved || kube::why_held_back(waits)) continue;
+            ++demand_.pods[counts];
         }
         for (const auto& [counts, pods] : added_) {
             if (!counts.empty() && pods > 0) demand_.pods[counts] += pods;

@@ -185,10 +185,7 @@ expected<moves_answer> plan_room(kube::snapshot& state, const std::vector<kube::
                                  const kube::snapshot_pod& pod, const moves_question& asked) {
     if (pod.failure) return unexpected(*pod.failure);
     if (auto held = kube::why_held_back(pod)) return unexpected(*std::move(held));
-    if (auto served = state.dialects.check_scheduler(pod.dialect, pod.scheduler_name); !served) {
-        served.error().where = pod.place;
-        return unexpected(served.error());
-    }
+    if (pod.unserved) return unexpected(*pod.unserved);
     const idle_figure idle{state, asked.budget.stop};
     kube::keep_modes(state);
     staying_pods staying;

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "../show/unserved_pods.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/mobility.hpp"
@@ -29,11 +28,11 @@ namespace {
 
 std::string gang_of(const kube::snapshot_pod& pod) { return kube::pod_group_of(pod.ns, pod.object); }
 
-/// Why no scheduler would place the pod, whatever is free.
-std::optional<error> why_unreadable(const kube::snapshot& state, const kube::snapshot_pod& pod) {
+/// Why nobody places the pod, whatever is free.
+std::optional<error> why_not_placed(const kube::snapshot& state, const kube::snapshot_pod& pod) {
     if (pod.failure) return pod.failure;
     if (auto held = kube::why_held_back(pod)) return held;
-    return show::why_unserved(state, pod);
+    return kube::why_unserved(state.dialects, pod);
 }
 
 /// Lets a pod go to one node only.
@@ -160,7 +159,7 @@ private:
     queued_pods& add(kube::snapshot_pod pod, pod_origin origin) {
         queued_pods entry{.pod = std::move(pod), .origin = origin};
         entry.gang = gang_of(entry.pod);
-        entry.unreadable = why_unreadable(*state_, entry.pod);
+        entry.unreadable = why_not_placed(*state_, entry.pod);
         if (const auto object = by_name_.find(entry.pod.full_name()); object != by_name_.end()) {
             entry.priority = priorities_.priority_of(*object->second);
             entry.created = object->second->created;

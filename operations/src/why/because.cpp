@@ -55,8 +55,18 @@ std::optional<failed_check> closest(const std::vector<node_reasons>& nodes, node
     return result;
 }
 
-std::string scattered_words(const kube::snapshot_pod& pod, const show::room& available,
-                            const std::vector<node_reasons>& nodes) {
+/// Of a pod with one container that asks for several devices: as many of them as some node has room for now.
+std::int64_t most_on_one_node(kube::snapshot& state, const vgpualloc::pod_request& request, const stop_signal& stop) {
+    vgpualloc::pod_request fewer = request;
+    show::headroom spare{state};
+    for (std::int64_t& count = fewer.containers.front().count; --count > 0;) {
+        if (spare.more_of(fewer, stop) > 0) return count;
+    }
+    return 0;
+}
+
+std::string scattered_words(kube::snapshot& state, const kube::snapshot_pod& pod, const show::room& available,
+                            const std::vector<node_reasons>& nodes, const stop_signal& stop) {
     const std::string free_now = free_words(available);
     const auto most = closest(nodes, node_reason::too_few_free);
     if (!most) return fmt::format("{}; {} free, not in one place", device_words(pod), free_now);
@@ -64,6 +74,12 @@ std::string scattered_words(const kube::snapshot_pod& pod, const show::room& ava
     if (is_of_units(refused)) {
         return fmt::format("{} on one node; {} free, at most {} on one", device_words(pod), free_now,
                            refused.available);
+    }
+    if (pod.request.containers.size() == 1 && pod.request.containers.front().count > 1) {
+        const std::int64_t devices = most_on_one_node(state, pod.request, stop);
+        if (devices > 0) {
+            return fmt::format("{} on one node; {} free, at most {} on one", device_words(pod), free_now, devices);
+        }
     }
     const bool is_compute = refused.code == rejection_code::insufficient_device_cores;
     return fmt::format("{} free, at most {} of {} {} on one GPU", free_now, refused.available, refused.wanted,
@@ -133,9 +149,10 @@ std::string rule_words(const kube::snapshot& state, const vgpualloc::host_rules&
 
 /// Why no node takes the pod even if no other pod is there.
 std::string never_words(kube::snapshot& state, const kube::snapshot_pod& pod, const stop_signal& stop) {
-    if (pod.failure) {
-        const bool is_of_scheduler = pod.failure->field == "spec.schedulerName";
-        return (is_of_scheduler ? "no scheduler serves it: " : "its request cannot be read: ") + pod.failure->message();
+    if (pod.failure) return "its request cannot be read: " + pod.failure->message();
+    if (pod.unserved) {
+        const bool is_of_scheduler = pod.unserved->code == error_code::mismatch;
+        return (is_of_scheduler ? "no scheduler serves it: " : "no such resource: ") + pod.unserved->message();
     }
     vgpualloc::trial scope{*state.book};
     for (const pod_id id : state.book->live_pods()) static_cast<void>(state.book->release(id));
@@ -173,6 +190,7 @@ std::string never_words(kube::snapshot& state, const kube::snapshot_pod& pod, co
         }
         return device_words(pod);
     default:
+        if (pod.request.containers.empty()) return nearest->checks.front().text; // of resources that are not read
         return fmt::format("{}; {}", device_words(pod), nearest->checks.front().text);
     }
 }
@@ -221,7 +239,7 @@ std::string because_of(kube::snapshot& state, const kube::snapshot_pod& pod, con
     }
     const std::vector<node_reasons> nodes = reasons_of(state, *explained);
     if (why == verdict::not_allowed) return kept_away_words(nodes);
-    return why == verdict::host_full ? host_full_words(nodes) : scattered_words(pod, available, nodes);
+    return why == verdict::host_full ? host_full_words(nodes) : scattered_words(state, pod, available, nodes, stop);
 }
 
 } // namespace vgpuops::why

@@ -8,7 +8,6 @@
 
 #include "../show/overview_parts.hpp"
 #include "../show/owner_names.hpp"
-#include "../show/unserved_pods.hpp"
 #include "owned_pods.hpp"
 #include "try_quota.hpp"
 #include "vgpuformats/some_names.hpp"
@@ -117,7 +116,6 @@ expected<std::optional<owner_answer>> owner_of(const std::vector<kube::manifest>
                                                const stop_signal& stop) {
     auto state = kube::make_snapshot(objects, dialects, stop);
     if (!state) return unexpected(std::move(state).error());
-    show::refuse_unserved(*state);
     member_reader reader{*state, objects, name};
     auto result = reader.read();
     if (!result) return result;

@@ -15,7 +15,6 @@
 
 #include "../show/near_names.hpp"
 #include "../show/overview_parts.hpp"
-#include "../show/unserved_pods.hpp"
 #include "because.hpp"
 #include "owned_pods.hpp"
 #include "preemption.hpp"
@@ -133,7 +132,7 @@ expected<pod_answer> finished(kube::snapshot& state, const std::vector<kube::man
                               const vgpualloc::dialect_set& dialects, pod_to_start wanted, const kube::manifest* object,
                               pod_answer result, const stop_signal& stop) {
     const kube::snapshot_pod& pod = *wanted.pod;
-    if (!pod.failure) {
+    if (!pod.failure && !pod.unserved) {
         const auto explained = explain_waiting(state, pod, stop);
         if (!explained) return unexpected(explained.error());
         result.nodes = reasons_of(state, *explained);
@@ -234,7 +233,6 @@ expected<pod_answer> pod_of(const std::vector<kube::manifest>& objects, const vg
                             const std::string& name, const stop_signal& stop) {
     auto state = kube::make_snapshot(objects, dialects, stop);
     if (!state) return unexpected(std::move(state).error());
-    show::refuse_unserved(*state);
     const auto place = find_pod(*state, objects, name);
     if (!place) {
         auto held = held_owner(*state, objects, name);
@@ -279,7 +277,6 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
     auto pod = kube::read_snapshot_pod(object, *state);
     if (!pod) return unexpected(std::move(pod).error());
     if (!show::asks_for_devices(*pod)) return unexpected(asks_for_no_device(file));
-    pod->failure = show::why_unserved(*state, *pod);
     pod_answer result = begin_answer(*state, *pod);
     result.kind = object.kind;
     result.file = file;

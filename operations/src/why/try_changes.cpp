@@ -62,7 +62,9 @@ public:
             add_without_gates();
             return std::move(result_);
         }
-        if (why == verdict::fits_now || why == verdict::quota || pod_->failure) return std::move(result_);
+        if (why == verdict::fits_now || why == verdict::quota || pod_->failure || pod_->unserved) {
+            return std::move(result_);
+        }
         if (why != verdict::never && why != verdict::gang) {
             add_moves();
             add_ended_pods();

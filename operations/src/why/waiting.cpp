@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "../show/overview_parts.hpp"
-#include "../show/unserved_pods.hpp"
 #include "because.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
 #include "waiting_groups.hpp"
@@ -58,7 +57,8 @@ std::vector<const kube::snapshot_pod*> add_groups(kube::snapshot& state, const s
         listed.push_back(&pod);
         ++to.pods;
         if (entry.why == show::verdict::fits_now) ++to.fitting;
-        std::string hold = pod.failure ? pod.failure->message() : std::string{};
+        const std::optional<error>& refusal = pod.failure ? pod.failure : pod.unserved;
+        std::string hold = refusal ? refusal->message() : std::string{};
         if (pod.queue_hold) hold = *pod.queue_hold;
         group_members& members = groups[{entry.why, pod.request, pod.gates, hold,
                                          entry.why == show::verdict::gang ? entry.gang : std::nullopt}];
@@ -106,7 +106,6 @@ expected<waiting_answer> waiting_of(const std::vector<kube::manifest>& objects, 
                                     const std::string& ns, const stop_signal& stop) {
     auto state = kube::make_snapshot(objects, dialects, stop);
     if (!state) return unexpected(std::move(state).error());
-    show::refuse_unserved(*state);
     std::vector<show::held_job> makes_no_pods = show::held_jobs(*state, objects, {.ns = ns});
     if (makes_no_pods.empty()) {
         if (auto checked = show::check_namespace(*state, ns); !checked) return unexpected(std::move(checked).error());

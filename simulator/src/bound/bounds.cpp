@@ -61,7 +61,7 @@ private:
     /// Only the memory where every request asks for as much compute.
     [[nodiscard]] std::span<const dimension> dimensions_that_differ() const {
         for (std::size_t i = 0; i < input_.requested.size(); ++i) {
-            if (input_.requested[i].memory != input_.requested[i].compute) return dimensions;
+            if (input_.requested.served(i).memory != input_.requested.served(i).compute) return dimensions;
         }
         return std::span{dimensions}.first(1);
     }
@@ -72,7 +72,7 @@ private:
             packing_demand& pods = demand.emplace_back();
             pods.request = &input_.requests[i];
             pods.forced = forced == nullptr ? 0.0 : forced->of_request[i];
-            for (const requested_units& units : input_.requested.parts(i)) {
+            for (const requested_units& units : input_.requested.served_parts(i)) {
                 pods.value_of_part.push_back(static_cast<double>(units.*part) * input_.requested.milli_of_unit());
             }
         }

@@ -269,7 +269,7 @@ void simulation::begin(const member& started, ticks time) {
     outcome.booking = started.booking;
     ++running_;
     outcome.reason = rejection_code::none;
-    served_ += input_->requested[input_->pods[pod].request];
+    served_ += input_->requested.served(input_->pods[pod].request);
     if (!members_live_.empty()) {
         const std::uint32_t job = jobs_.job_of(pod);
         if (members_live_[job]++ == 0 && quotas_.limits()) quotas_.add(jobs_.queue(job), jobs_.amounts(job));

@@ -13,7 +13,7 @@ void simulation::end_pod(std::uint32_t pod) {
     discipline_->on_end(pod, *this);
     if (options_.decides != nullptr) options_.decides->release(pod);
     ledger_->release(pod_id{pod});
-    served_ -= input_->requested[input_->pods[pod].request];
+    served_ -= input_->requested.served(input_->pods[pod].request);
     --running_;
     update_node(where);
     executor_.pod_ended(pod_id{pod});
@@ -41,7 +41,7 @@ void simulation::stop_job(std::uint32_t job, bool again) {
         const bool live = ledger_->is_live(pod_id{pod});
         if (live || times.ended) {
             const ticks ran = (times.ended ? times.end : std::max(now_, times.begun)) - times.begun;
-            const requested_units& units = input_->requested[input_->pods[pod].request];
+            const requested_units& units = input_->requested.served(input_->pods[pod].request);
             const double seconds = static_cast<double>(ran.count()) / static_cast<double>(ticks_per_second.count());
             result_.disturbed.unit_seconds_redone += units.as<double>().times(seconds);
         }

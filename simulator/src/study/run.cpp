@@ -104,10 +104,10 @@ void count_end_state(run_record& record, const simulation_input& input, const vg
     wide_requested_units arrived;
     requested_units served;
     for (std::size_t i = 0; i < input.pods.size(); ++i) {
-        const requested_units& requested = input.requested[input.pods[i].request];
-        if (i >= input.running.size()) arrived += requested;
+        const std::uint32_t request = input.pods[i].request;
+        if (i >= input.running.size()) arrived += input.requested[request];
         if (!record.ledger->is_live(pod_id{i})) continue;
-        served += requested;
+        served += input.requested.served(request);
         ++record.last.running;
     }
     record.last.arrived_milli = input.requested.milli(arrived.larger());

@@ -159,7 +159,7 @@ private:
 
     void add_waiting(const kube::snapshot_pod& pod) {
         if (pod.request.containers.empty()) return;
-        if (pod.failure) {
+        if (pod.failure || pod.unserved) {
             ++start_.counts.unreadable;
         } else if (!pod.gates.empty() || pod.queue_hold != nullptr) {
             ++start_.counts.held_back;

@@ -19,7 +19,8 @@ std::optional<std::int64_t> common_whole(std::span<const requested_amount> amoun
     std::int64_t whole = whole_gpu.count();
     for (const requested_amount& amount : amounts) {
         for (const requested_devices& part : amount.devices) {
-            for (const fraction& share : {part.share.memory, part.share.compute}) {
+            const vgpualloc::requested_share& taken = part.taken();
+            for (const fraction& share : {part.share.memory, part.share.compute, taken.memory, taken.compute}) {
                 const wide_integer multiple = wide_integer{whole} / std::gcd(whole, share.whole) * share.whole;
                 if (multiple > most) return std::nullopt;
                 whole = static_cast<std::int64_t>(multiple);
@@ -40,18 +41,25 @@ requested_table::requested_table(std::span<const requested_amount> amounts, std:
     constexpr std::int64_t units_max = 4'000'000'000'000'000'000;
     const std::int64_t most = std::min(fixed_whole, units_max / std::max<std::int64_t>(devices, 1));
     whole_ = common_whole(amounts, most).value_or(most);
-    of_request_.reserve(amounts.size());
+    asked_.reserve(amounts.size());
+    served_.reserve(amounts.size());
     for (const requested_amount& amount : amounts) add(amount);
 }
 
+void requested_table::units_of_request::add(std::int64_t count, const vgpualloc::requested_share& share,
+                                            std::int64_t whole) {
+    parts.push_back({.memory = units_of(share.memory, whole), .compute = units_of(share.compute, whole)});
+    sum += parts.back().times(count);
+}
+
 void requested_table::add(const requested_amount& amount) {
-    requested_units& sum = of_request_.emplace_back();
-    std::vector<requested_units>& parts = parts_.emplace_back();
+    units_of_request& asked = asked_.emplace_back();
+    units_of_request& served = served_.emplace_back();
     if (amount.has_uneven_devices) ++uneven_requests_;
     if (amount.has_uneven_units) ++requests_for_uneven_units_;
-    for (const auto& [count, share] : amount.devices) {
-        parts.push_back({.memory = units_of(share.memory, whole_), .compute = units_of(share.compute, whole_)});
-        sum += parts.back().times(count);
+    for (const requested_devices& part : amount.devices) {
+        asked.add(part.count, part.share, whole_);
+        served.add(part.count, part.taken(), whole_);
     }
 }
 

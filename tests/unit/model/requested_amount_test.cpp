@@ -137,7 +137,10 @@ TEST(requested_amount, units_by_number_alone_count_by_the_largest) {
     nodes.nodes[1].host.labels = {{"pool", "shared"}};
     requested_amounts amounts{nodes};
     auto two = pod({want(2, 0, 100)});
-    EXPECT_THAT(amounts.of(two).devices, ElementsAre(asked(2, {1, 1}, {1, 1})));
+    requested_devices units = asked(2, {1, 1}, {1, 1});
+    units.least = requested_share{.memory = {1, 4}, .compute = {1, 4}};
+    EXPECT_THAT(amounts.of(two).devices, ElementsAre(units));
+    EXPECT_DOUBLE_EQ(gpus_of(amounts.of(two)).larger(), 0.5) << "what it takes at the least";
     EXPECT_TRUE(amounts.of(two).has_uneven_units) << "a replica is a quarter";
     two.rules.node_selector = {{"pool", "shared"}};
     EXPECT_THAT(amounts.of(two).devices, ElementsAre(asked(2, {1, 4}, {1, 4}))) << "no whole one is admitted";

@@ -116,7 +116,9 @@ requested_devices requested_amounts::share_of_container(const pod_request& reque
         if (names_memory && shares.is_uneven()) result.has_uneven_devices = true;
         if (!is_of_units_alone(container)) return {.count = container.count, .share = shares.smallest()};
         if (shares.has_uneven_shares()) result.has_uneven_units = true;
-        return {.count = container.count, .share = shares.largest()};
+        requested_devices units{.count = container.count, .share = shares.largest()};
+        if (shares.smallest() != shares.largest()) units.least = shares.smallest();
+        return units;
     }
     result.can_be_served = false;
     return {.count = container.count, .share = requested_share::all()};

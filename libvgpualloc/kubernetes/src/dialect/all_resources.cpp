@@ -87,7 +87,8 @@ std::vector<error> dialect_set::mistaken_resources(const kubernetes::pod& pod) c
     };
     std::vector<error> problems;
     visit_resources(pod, [&](const kubernetes::container& container, bool at_init, const std::string& resource,
-                             std::int64_t /*amount*/) {
+                             std::int64_t amount) {
+        if (amount == 0) return; // asks for nothing
         const dialect* const owner = owner_of(resource);
         if (at_init && owner != nullptr && !owner->reads_init_containers()) return; // resources_not_read() tells
         auto known = expected_texts.find(resource);

@@ -93,6 +93,7 @@ public:
                 return;
             }
             if (!pod.failure && !object.problems.empty()) pod.failure = object.problems.front();
+            if (!pod.failure) pod.unserved = why_unserved(target_->dialects, pod);
             target_->pending.push_back(std::move(pod));
             return;
         }
@@ -311,6 +312,17 @@ expected<void> check_waits(const manifest& object, const dialect_set& dialects) 
 
 } // namespace
 
+std::optional<error> why_unserved(const dialect_set& dialects, const snapshot_pod& pod) {
+    auto mistaken = dialects.mistaken_resources(pod.object);
+    if (!mistaken.empty()) {
+        std::string place = pod.place + ": " + mistaken.front().where;
+        return std::move(mistaken.front()).at(std::move(place));
+    }
+    auto served = dialects.check_scheduler(pod.dialect, pod.scheduler_name);
+    if (served) return std::nullopt;
+    return std::move(served).error().at(pod.place);
+}
+
 expected<snapshot_pod> read_snapshot_pod(const manifest& object, const dialect_set& dialects) {
     if (auto checked = check_waits(object, dialects); !checked) return unexpected(std::move(checked).error());
     return read_request(object, dialects);
@@ -318,7 +330,9 @@ expected<snapshot_pod> read_snapshot_pod(const manifest& object, const dialect_s
 
 expected<snapshot_pod> read_snapshot_pod(const manifest& object, const snapshot& state) {
     if (auto checked = check_waits(object, state.dialects); !checked) return unexpected(std::move(checked).error());
-    return read_request(object, state.dialects, &state.sets);
+    auto pod = read_request(object, state.dialects, &state.sets);
+    if (pod) pod->unserved = why_unserved(state.dialects, *pod);
+    return pod;
 }
 
 } // namespace vgpualloc::kube

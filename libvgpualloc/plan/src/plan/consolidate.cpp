@@ -74,7 +74,7 @@ public:
         });
         std::ranges::sort(sizes, std::greater{});
         constexpr double rounding = 1e-6; // of the sum
-        double left = devices_asked_for() - rounding;
+        double left = devices_taken() - rounding;
         std::int64_t least = 0;
         for (; left > 0.0 && least < std::ssize(sizes); ++least) {
             left -= static_cast<double>(sizes[static_cast<std::size_t>(least)]);
@@ -84,9 +84,9 @@ public:
 
 private:
     /// By the pods that may move: the larger of the sums of memory and of compute.
-    [[nodiscard]] double devices_asked_for() const {
+    [[nodiscard]] double devices_taken() const {
         requested_amounts requested_of{on_.book().nodes()};
-        gpus_asked_for sum;
+        gpus_taken sum;
         for (const movable_pod& pod : movable_) sum += gpus_of(requested_of.of(*pod.request));
         return sum.larger();
     }

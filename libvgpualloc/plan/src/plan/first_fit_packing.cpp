@@ -233,7 +233,7 @@ std::vector<request_measure> measure_requests(board& on) {
         const pod_request& asked = *on.request_of(pod).asked;
         for (const device_request& container : asked.containers) measure.devices += container.count;
         if (measure.devices == 0) continue;
-        const gpus_asked_for gpus = gpus_of(requested_of.of(asked));
+        const gpus_taken gpus = gpus_of(requested_of.of(asked));
         measure.memory = gpus.memory;
         measure.compute = gpus.compute;
         measure.host_cpu = static_cast<double>(asked.cpu.count());

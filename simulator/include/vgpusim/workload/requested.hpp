@@ -44,7 +44,8 @@ __extension__ using wide_integer = __int128;
 using requested_units = basic_requested_units<std::int64_t>;      ///< of pods that run at one time
 using wide_requested_units = basic_requested_units<wide_integer>; ///< of all pods that arrive, or over time
 
-/// What every request of a workload asks for (vgpualloc::requested_amount), over all its devices. The unit is the
+/// What every request of a workload asks for (vgpualloc::requested_amount), over all its devices, and what counts of it
+/// as served. These differ where units by number alone may be whole devices or parts of one. The unit is the
 /// common part of all shares that occur and of a thousandth of a device. If it were so small that the units of all
 /// devices pass 64 bits, it is a fixed one, and every share is rounded to it.
 class requested_table {
@@ -55,14 +56,19 @@ public:
 
     /// Units of each dimension that a device has.
     [[nodiscard]] std::int64_t whole() const noexcept { return whole_; }
-    [[nodiscard]] const requested_units& operator[](std::size_t request) const noexcept { return of_request_[request]; }
-    [[nodiscard]] std::size_t size() const noexcept { return of_request_.size(); }
+    [[nodiscard]] const requested_units& operator[](std::size_t request) const noexcept { return asked_[request].sum; }
+    /// What it takes at the least, so that what runs never counts more than there is.
+    [[nodiscard]] const requested_units& served(std::size_t request) const noexcept { return served_[request].sum; }
+    [[nodiscard]] std::size_t size() const noexcept { return asked_.size(); }
     [[nodiscard]] double milli_of_unit() const noexcept {
         return static_cast<double>(whole_gpu.count()) / static_cast<double>(whole_);
     }
     /// By container of a request that wants devices, what it asks for of one device.
     [[nodiscard]] const std::vector<requested_units>& parts(std::size_t request) const noexcept {
-        return parts_[request];
+        return asked_[request].parts;
+    }
+    [[nodiscard]] const std::vector<requested_units>& served_parts(std::size_t request) const noexcept {
+        return served_[request].parts;
     }
     /// Requests of which vgpualloc::requested_amount::has_uneven_devices holds.
     [[nodiscard]] std::int64_t uneven_requests() const noexcept { return uneven_requests_; }
@@ -82,9 +88,16 @@ public:
     }
 
 private:
+    struct units_of_request {
+        requested_units sum;
+        std::vector<requested_units> parts{};
+
+        void add(std::int64_t count, const vgpualloc::requested_share& share, std::int64_t whole);
+    };
+
     std::int64_t whole_ = whole_gpu.count();
-    std::vector<requested_units> of_request_;
-    std::vector<std::vector<requested_units>> parts_;
+    std::vector<units_of_request> asked_;
+    std::vector<units_of_request> served_;
     std::int64_t uneven_requests_ = 0;
     std::int64_t requests_for_uneven_units_ = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -23,7 +24,11 @@ namespace vgpualloc {
 struct requested_devices {
     std::int64_t count = 0;
     requested_share share;
+    /// What each takes at the least, where this is less: units that are asked for by number alone may be whole devices
+    /// on some nodes and parts of one on others.
+    std::optional<requested_share> least{};
 
+    [[nodiscard]] const requested_share& taken() const noexcept { return least ? *least : share; }
     bool operator==(const requested_devices&) const = default;
 };
 
@@ -36,31 +41,32 @@ struct requested_amount {
     /// that could go to any of them counts by the largest.
     bool has_uneven_devices = false;
     /// Whether units that are asked for by number alone may be whole devices and parts of some (replicas, MIG
-    /// instances), of which the largest share, by which they count, is more than 1.5 times the smallest.
+    /// instances), of which the largest share is more than 1.5 times the smallest.
     bool has_uneven_units = false;
 
     bool operator==(const requested_amount&) const = default;
 };
 
-/// The devices that a request asks for, added up: memory and compute, each in GPUs. Rounded, so for comparisons only.
-struct gpus_asked_for {
+/// The devices that a request takes at the least, added up: memory and compute, each in GPUs. Rounded, so for
+/// comparisons only.
+struct gpus_taken {
     double memory = 0.0;
     double compute = 0.0;
 
-    gpus_asked_for& operator+=(const gpus_asked_for& other) noexcept {
+    gpus_taken& operator+=(const gpus_taken& other) noexcept {
         memory += other.memory;
         compute += other.compute;
         return *this;
     }
     [[nodiscard]] double larger() const noexcept { return std::max(memory, compute); }
 };
-[[nodiscard]] inline gpus_asked_for gpus_of(const requested_amount& amount) noexcept {
+[[nodiscard]] inline gpus_taken gpus_of(const requested_amount& amount) noexcept {
     const auto gpus = [](std::int64_t count, const fraction& of_device) {
         return static_cast<double>(count) * static_cast<double>(of_device.part) / static_cast<double>(of_device.whole);
     };
-    gpus_asked_for sum;
-    for (const auto& [count, share] : amount.devices) {
-        sum += {.memory = gpus(count, share.memory), .compute = gpus(count, share.compute)};
+    gpus_taken sum;
+    for (const requested_devices& part : amount.devices) {
+        sum += {.memory = gpus(part.count, part.taken().memory), .compute = gpus(part.count, part.taken().compute)};
     }
     return sum;
 }
@@ -69,7 +75,8 @@ struct gpus_asked_for {
 /// instance, a template, a whole device) is allocation. Memory and compute of a container are each the smallest share
 /// (sharing_mode::requested) over the devices that it *admits*, so that no pod counts more than it takes of any device
 /// that it may get, and placements change nothing. Of units that are asked for by number alone they are the largest:
-/// who asks for 8 GPUs has 8 GPUs in mind, also where another pool has replicas of the same name.
+/// `nvidia.com/gpu: 8` means 8 GPUs, also where another pool has replicas of the same name. What is served counts the
+/// smallest of these too (requested_devices::taken()).
 ///
 /// A container admits a device, in service or not, if node selector, required affinity, tolerations, resources,
 /// families, models, types, uuids and mode allow it, and if the device could hold one device's worth when it is empty.

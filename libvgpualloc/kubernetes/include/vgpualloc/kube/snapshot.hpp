@@ -64,6 +64,7 @@ struct snapshot_pod {
     std::string scheduler_name{};             ///< spec.schedulerName
     bool terminating = false;                 ///< it is being deleted
     std::optional<error> failure{};           ///< why the request cannot be read; it then asks for the host part only
+    std::optional<error> unserved{};          ///< of a pod that waits: why_unserved()
     /// Of a pod that waits and that a queue of Volcano holds back, why (groups_held_back()); null: none does.
     std::shared_ptr<const std::string> queue_hold{};
 
@@ -128,6 +129,10 @@ struct snapshot {
 /// for nothing. Errors: missing if there is no node, those of check_node() if none of the nodes passes it; stopped.
 [[nodiscard]] expected<snapshot> make_snapshot(std::span<const manifest> objects, const dialect_set& dialects,
                                                stop_signal stop = {});
+
+/// Why no scheduler places a pod whose request can be read, whatever is free: it asks for a resource by a wrong name
+/// (unknown_name), or spec.schedulerName is not the scheduler that alone serves its dialect (mismatch).
+[[nodiscard]] std::optional<error> why_unserved(const dialect_set& dialects, const snapshot_pod& pod);
 
 /// What a pod, or a pod of a template, asks for. Errors: those of its dialect and of the object, mismatch for a pod
 /// that is bound already, unsupported for one that asks in more than one dialect. `object` has a pod.

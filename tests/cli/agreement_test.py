@@ -1,0 +1,100 @@
+"""Answers of different commands to one cluster agree: which pods start, and what they count."""
+
+import json
+import unittest
+
+from clusters import cluster, controlled, gpu_node, node, on_card, pod, vgpu
+from support import CliTest, read_csv
+
+GPU = {"nvidia.com/gpu": "1", "cpu": "1"}
+
+
+def nvidia_node(name, units, replicas=1):
+    labels = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.memory": "81920"}
+    if replicas > 1:
+        labels |= {"nvidia.com/gpu.replicas": str(replicas), "nvidia.com/gpu.sharing-strategy": "time-slicing"}
+    return node(name, labels=labels, nvidia_com__gpu=str(units))
+
+
+class Agreement(CliTest):
+    def cluster(self, *objects):
+        return self.write("cluster.json", json.dumps(cluster(*objects)))
+
+    def answer(self, *arguments):
+        done = self.vgpusim(*arguments, "--json", cwd=self.root)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def verdicts(self, path):
+        """By pod; show and why have to say the same."""
+        seen = {entry["pod"]: entry["verdict"] for entry in self.answer("show", path)["waiting"]}
+        self.assertEqual({name: group["verdict"] for group in self.answer("why", path)["groups"] for name in group["pods"]}, seen)
+        return seen
+
+    def test_pods_that_no_scheduler_places(self):
+        amounts = {"volcano.sh/gpu-mem.128Mi": "8"}
+        path = self.cluster(
+            node("n", **{"volcano.sh/gpu-mem.128Mi": "128", "volcano.sh/gpu-core.percentage": "100"}),
+            pod("unnamed", amounts), pod("other", amounts, schedulerName="default-scheduler"),
+            pod("misspelt", {**amounts, "volcano.sh/gpu-core.percentag": "10"}, schedulerName="volcano"),
+            pod("good", amounts, schedulerName="volcano"), pod("host", {"cpu": "1", "volcano.sh/gpu-core.percentag": "0"}))
+        words = {"unnamed": "no scheduler serves it: cluster.json: object 2: spec.schedulerName: missing; expected 'volcano', which alone serves dialect cce",
+                 "other": "spec.schedulerName: got 'default-scheduler', expected 'volcano'",
+                 "misspelt": "no such resource: cluster.json: object 4: container main: resources: got 'volcano.sh/gpu-core.percentag'"}
+        self.assertEqual(self.verdicts(path), {f"team/{name}": "never" for name in words} | {"team/good": "fits now"})
+        for name, because in words.items():
+            why = self.answer("why", path, "--pod", f"team/{name}")
+            self.assertIn(because, why["because"].replace(str(path), "cluster.json"))
+            self.assertEqual(why["asks"]["volcano.sh/gpu-mem.128Mi"], 8)
+            self.assert_refused(self.vgpusim("plan", path, "--pod", f"team/{name}"), because.rpartition("cluster.json: ")[2].partition(" missing")[0])
+        after = self.answer("whatif", path)
+        self.assertEqual({entry["name"] for entry in after["pods"] if entry["placed"]}, {"good", "host"})
+        users = self.answer("show", path)["users"]
+        self.assertEqual([(user["wait"], user["asked"]) for user in users], [(4, 4 * 63)], "each 1 of 16 GiB")
+        run = self.vgpusim("run", "--format", "kubernetes", "--start", path, "--start-ends", "stay", "--classes", self.write(
+            "classes.json", json.dumps(cluster({**pod("c", amounts, ns=None), "metadata": {"name": "c"}}))),
+            "--pods", self.write("pods.csv", "name,class,arrival\nlater,c,10\n"), "--out", self.out)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual({row["name"] for row in read_csv(self.out / "pods.csv")}, {"team/good", "later"})
+
+    def test_replicas_of_two_sizes_are_consolidated(self):
+        """No proof that pods need more than what they take."""
+        path = self.cluster(nvidia_node("halves", 2, 2), nvidia_node("quarters", 8, 4),
+                            *[controlled(pod(f"p{i}", GPU, on="quarters")) for i in range(4)])
+        emptied = self.answer("plan", path, "--consolidate", "devices")["emptied"]
+        self.assertLessEqual(emptied["used_min"] or 0, emptied["used"] - emptied["count"])
+
+    def test_several_gpus_of_one_pod(self):
+        """How many of them one node has room for."""
+        path = self.cluster(gpu_node("a", cards=4), gpu_node("b", cards=4), on_card("x", "a", 0, 20000), on_card("y", "b", 1, 20000),
+                            pod("big", vgpu(36000, number=4)))
+        self.assertEqual(self.verdicts(path), {"team/big": "scattered"})
+        self.assertEqual(self.answer("why", path, "--pod", "team/big")["because"], "4 x 36000 MiB on one node; 7 free, at most 3 on one")
+
+    def test_affinity_to_pods_like_itself_where_no_node_has_the_label(self):
+        near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "topology.kubernetes.io/zone"}]}}
+        for busy in (False, True):
+            runs = [pod("runs", {"nvidia.com/gpu": "2"}, on="n")] if busy else []
+            path = self.cluster(nvidia_node("n", 2), *runs, pod("w", GPU, labels={"app": "x"}, affinity=near))
+            self.assertEqual(self.verdicts(path), {"team/w": "never"}, busy)
+            self.assertIn("no label topology.kubernetes.io/zone", self.answer("why", path, "--pod", "team/w")["because"])
+        path = self.cluster({**(labelled := nvidia_node("n", 2)), "metadata": {
+            **labelled["metadata"], "labels": {**labelled["metadata"]["labels"], "topology.kubernetes.io/zone": "z"}}},
+            pod("w", GPU, labels={"app": "x"}, affinity=near))
+        self.assertEqual(self.verdicts(path), {"team/w": "fits now"})
+
+    def test_the_queue_of_a_pod_group(self):
+        group = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "g", "namespace": "team"},
+                 "spec": {"queue": "res", "minMember": 1}, "status": {"phase": "Running"}}
+        queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "res"},
+                 "spec": {"weight": 1, "capability": {"nvidia.com/gpu": "1"}}, "status": {"state": "Open"}}
+        of_group = {"annotations": {"scheduling.k8s.io/group-name": "g"}, "schedulerName": "volcano"}
+        path = self.cluster(nvidia_node("n", 2), queue, group, pod("runs", GPU, on="n", **of_group), pod("waits", GPU, **of_group))
+        self.assertEqual(self.verdicts(path), {"team/waits": "queue"})
+        rows = self.answer("show", path, "--by", "queue")["rows"]
+        self.assertEqual([(row["key"], row["run"], row["wait"]) for row in rows], [("res", 1, 1)])
+
+
+if __name__ == "__main__":
+    unittest.main()
