@@ -84,6 +84,27 @@ class Agreement(CliTest):
             pod("w", GPU, labels={"app": "x"}, affinity=near))
         self.assertEqual(self.verdicts(path), {"team/w": "fits now"})
 
+    def test_idle_that_other_pods_keep_from_being_of_use(self):
+        """The mean is the same in show, in BEFORE of whatif and in plan; after a change in show of the changed cluster."""
+        def apart(name, **how):
+            rule = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}
+            return controlled(pod(name, GPU, labels={"app": "x"}, affinity={
+                "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [rule]}}, **how))
+        objects = [nvidia_node("n", 2), apart("runs", on="n"), apart("waits")]
+        path = self.cluster(*objects)
+        def idle(shown):
+            mean = shown["mean"]
+            return [mean[part] for part in ("of_use", "scattered", "host_full")] + [sum(mean["wrong_kind"].values())]
+        def in_milli(idle):
+            return [idle[f"{part}_milli"] for part in ("of_use", "scattered", "host_full", "wrong_kind")]
+        before = idle(self.answer("show", path))
+        self.assertEqual(before, [0, 0, 0, 1000])
+        changed = self.answer("whatif", path, "--add-nodes", "n=1")
+        self.assertEqual(in_milli(changed["before"]["idle"]), before)
+        self.assertEqual(in_milli(self.answer("plan", path, "--consolidate", "devices")["idle_before"]), before)
+        after = idle(self.answer("show", self.cluster(nvidia_node("n", 2), nvidia_node("m", 2), apart("runs", on="n"), apart("waits", on="m"))))
+        self.assertEqual(in_milli(changed["after"]["idle"]), after)
+
     def test_the_queue_of_a_pod_group(self):
         group = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "g", "namespace": "team"},
                  "spec": {"queue": "res", "minMember": 1}, "status": {"phase": "Running"}}

@@ -74,6 +74,7 @@ headroom::headroom(kube::snapshot& state)
         const auto next = static_cast<std::uint32_t>(numbers.size());
         alike_.push_back(numbers.try_emplace(state_of(state, node_index{n}), next).first->second);
     }
+    for (const pod_id id : state.book->live_pods()) first_id_ = std::max(first_id_, id.at() + 1);
 }
 
 std::optional<std::int64_t> headroom::more_singles_on(node_index where, const vgpualloc::pod_request& request) const {

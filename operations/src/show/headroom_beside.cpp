@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "overview_parts.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/model/peer_rules.hpp"
 #include "vgpualloc/model/trial.hpp"
@@ -78,7 +79,7 @@ headroom::placed_pods headroom::placed_on(node_index where, const vgpualloc::pod
     while (result.pods < most) {
         const auto place = decider_.try_node(where, *interned);
         if (!place) break;
-        const pod_id id{state_->bound.size() + static_cast<std::size_t>(result.pods)};
+        const pod_id id{first_id_ + static_cast<std::size_t>(result.pods)};
         const auto reserved = state_->book->reserve(vgpualloc::booking_for(id, request, *place));
         VGA_ASSERT(reserved.has_value(), "the ledger accepts what the allocator decides");
         ++result.pods;
@@ -173,7 +174,7 @@ headroom::placed_pods headroom::placed_one_by_one(const vgpualloc::pod_request& 
     vgpualloc::trial scope{*state_->book};
     placed_pods result;
     while (!end.poll()) {
-        const pod_id id{state_->bound.size() + static_cast<std::size_t>(result.pods)};
+        const pod_id id{first_id_ + static_cast<std::size_t>(result.pods)};
         if (!decider_.place(*state_->book, id, *interned)) break;
         ++result.pods;
     }
@@ -231,6 +232,39 @@ headroom::filling headroom::filled_with(const vgpualloc::pod_request& request, c
     of_use -= result.kept_idle;
     part(result.idle, vgpualloc::idle_cause::wrong_kind) += result.kept_idle;
     return result;
+}
+
+vgpualloc::idle_parts mean_idle(kube::snapshot& state, const std::vector<vgpualloc::counted_request>& requests,
+                                const stop_signal& stop) {
+    headroom spare{state};
+    const vgpualloc::idle_splitter splitter{*state.book};
+    std::map<vgpualloc::pod_request, std::int64_t> counts; // the splitter looks at no rules about other pods
+    std::int64_t kept_idle = 0;                            // added up over pods
+    std::int64_t all_pods = 0;
+    stop_signal end = stop;
+    for (const auto& [request, pods] : requests) {
+        if (end.poll()) return {};
+        const auto asks = [](const vgpualloc::device_request& container) { return container.count > 0; };
+        if (std::ranges::none_of(request.containers, asks)) continue;
+        all_pods += pods;
+        if (!request.peers.empty()) kept_idle += spare.filled_with(request, splitter, stop).kept_idle * pods;
+        vgpualloc::pod_request alone = request;
+        alone.peers = {};
+        counts[std::move(alone)] += pods;
+    }
+    std::vector<vgpualloc::counted_request> counted;
+    for (const auto& [request, pods] : counts) counted.push_back({.request = request, .pods = pods});
+    vgpualloc::idle_parts result = splitter.mean_over(counted, stop);
+    move_kept_idle(kept_idle, all_pods, result);
+    return result;
+}
+
+void move_kept_idle(std::int64_t kept_idle, std::int64_t pods, vgpualloc::idle_parts& mean) {
+    if (kept_idle == 0) return;
+    std::int64_t& of_use = mean[static_cast<std::size_t>(vgpualloc::idle_cause::of_use)];
+    const std::int64_t kept_mean = std::min((kept_idle + pods / 2) / pods, of_use);
+    of_use -= kept_mean;
+    mean[static_cast<std::size_t>(vgpualloc::idle_cause::wrong_kind)] += kept_mean;
 }
 
 } // namespace vgpuops::show

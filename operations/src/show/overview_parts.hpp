@@ -80,6 +80,9 @@ using short_gangs = std::map<std::string, gang_shortage>;
 void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& known, const first_verdicts& verdicts,
                 overview& to, const stop_signal& stop);
 
+/// Counts what rules about other pods keep from being of use, added up over so many pods, as of the wrong kind.
+void move_kept_idle(std::int64_t kept_idle, std::int64_t pods, vgpualloc::idle_parts& mean);
+
 /// What of the idle capacity that is of the wrong kind for a request is so for which reason; the parts add up to
 /// `wrong_milli`.
 [[nodiscard]] wrong_kinds split_wrong_kind(const kube::snapshot& state, const vgpualloc::pod_request& request,

@@ -196,7 +196,6 @@ wrong_kinds mean_of(const std::vector<shape_row>& rows, std::int64_t wrong_milli
 void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& known, const first_verdicts& verdicts,
                 overview& to, const stop_signal& stop) {
     constexpr auto wrong_kind = static_cast<std::size_t>(vgpualloc::idle_cause::wrong_kind);
-    constexpr auto of_use = static_cast<std::size_t>(vgpualloc::idle_cause::of_use);
     headroom spare{state};
     const vgpualloc::idle_splitter splitter{*state.book};
     std::map<vgpualloc::pod_request, std::int64_t> counts;
@@ -234,12 +233,7 @@ void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& kno
     std::vector<vgpualloc::counted_request> counted;
     for (const auto& [request, pods] : counts) counted.push_back({.request = request, .pods = pods});
     to.mean = splitter.mean_over(counted, stop);
-    if (kept_idle > 0) {
-        const std::int64_t pods = to.mean_run + to.mean_wait;
-        const std::int64_t kept_mean = std::min((kept_idle + pods / 2) / pods, to.mean[of_use]);
-        to.mean[of_use] -= kept_mean;
-        to.mean[wrong_kind] += kept_mean;
-    }
+    move_kept_idle(kept_idle, to.mean_run + to.mean_wait, to.mean);
     to.mean_wrong = mean_of(to.shapes, to.mean[wrong_kind]);
     std::ranges::stable_sort(to.shapes, {}, [](const shape_row& row) {
         return std::tuple{row.wait == 0, -row.wait, row.first_verdict, -row.run, std::string_view{row.name}};

@@ -25,6 +25,7 @@
 #include "vgpualloc/kube/pod_admission.hpp"
 #include "vgpualloc/metrics/fragmentation.hpp"
 #include "vgpualloc/model/trial.hpp"
+#include "vgpuops/show/headroom.hpp"
 
 namespace vgpuops::whatif {
 
@@ -358,7 +359,7 @@ private:
             result.fragmentation_milli = static_cast<std::int64_t>(unusable);
             result.stranded_milli = static_cast<std::int64_t>(stranded);
         }
-        result.idle = vgpualloc::idle_splitter{*state_->book}.mean_over(requests_, asked_->stop);
+        result.idle = show::mean_idle(*state_, requests_, asked_->stop);
         return result;
     }
 

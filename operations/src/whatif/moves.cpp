@@ -23,13 +23,13 @@ namespace {
 /// What is idle in a ledger, to the mean pod of a cluster as it was given.
 class idle_figure {
 public:
-    idle_figure(const kube::snapshot& state, vgpualloc::stop_signal stop)
-        : requests_{state.requests()}, stop_{std::move(stop)} {}
-    [[nodiscard]] vgpualloc::idle_parts operator()(const vgpualloc::ledger& book) const {
-        return vgpualloc::idle_splitter{book}.mean_over(requests_, stop_);
-    }
+    idle_figure(kube::snapshot& state, vgpualloc::stop_signal stop)
+        : state_{&state}, requests_{state.requests()}, stop_{std::move(stop)} {}
+    /// In the ledger of the snapshot as it is now.
+    [[nodiscard]] vgpualloc::idle_parts operator()() const { return show::mean_idle(*state_, requests_, stop_); }
 
 private:
+    kube::snapshot* state_;
     std::vector<vgpualloc::counted_request> requests_;
     vgpualloc::stop_signal stop_;
 };
@@ -39,9 +39,9 @@ private:
 void tell_moves(kube::snapshot& state, const plan::move_plan& planned, const plan::move_costs& costs,
                 const vgpualloc::booking* blocked, const idle_figure& idle, moves_answer& result) {
     const pod_id spare{state.bound.size() + 1};
-    const auto look = [&](const vgpualloc::ledger& after) {
+    const auto look = [&](const vgpualloc::ledger& /*after*/) {
         if (planned.moves.empty() && blocked == nullptr) return; // all is as before
-        result.idle_after = idle(after);
+        result.idle_after = idle();
     };
     const auto carried_out = plan::try_moves(*state.book, planned, blocked, spare, look);
     VGA_ASSERT(carried_out.has_value(), "a plan of moves can be carried out on the ledger that it was made for");
@@ -86,7 +86,7 @@ moves_answer begin_answer(kube::snapshot& state, const std::vector<kube::manifes
     result.costs = asked.costs;
     result.movable = static_cast<std::int64_t>(movable);
     result.warnings = state.warnings;
-    result.idle_before = result.idle_after = idle(*state.book);
+    result.idle_before = result.idle_after = idle();
     return result;
 }
 

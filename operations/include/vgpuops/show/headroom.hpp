@@ -1,6 +1,7 @@
 // How many more pods of one request a cluster takes, and whether it would take one if nothing else ran.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,6 +19,11 @@ namespace vgpuops::show {
 
 /// The policy by which `show` and `why` place pods.
 [[nodiscard]] vgpualloc::owned_policies best_fit();
+
+/// What is idle to the mean pod of these, with rules about other pods: what such a rule keeps from being of use is of
+/// the wrong kind. The ledger of the snapshot is as before afterwards.
+[[nodiscard]] vgpualloc::idle_parts
+mean_idle(kube::snapshot& state, const std::vector<vgpualloc::counted_request>& requests, const stop_signal& stop);
 
 /// Fills nodes with pods of one request by `best_fit`, as `whatif --add-pods --policy best_fit` places them. Pods that
 /// wait take nothing. The ledger of the snapshot, which outlives it, is as before after each call.
@@ -84,7 +90,8 @@ private:
     vgpualloc::owned_policies policies_;
     vgpualloc::allocator decider_;
     std::vector<std::uint32_t>
-        alike_; ///< by node: the same number for nodes that differ in nothing but their host rules
+        alike_;                ///< by node: the same number for nodes that differ in nothing but their host rules
+    std::size_t first_id_ = 0; ///< no pod of the ledger has it, nor a later one
 };
 
 } // namespace vgpuops::show
