@@ -68,8 +68,8 @@ class History(PageTest):
 
     def run_and_compare(self):
         """Runs the replay, and the same natively. Returns the command."""
-        self.browser.evaluate("document.getElementById('run').click()")
-        self.wait("document.querySelector('#panel .verdict')")
+        self.browser.evaluate("(() => { document.querySelector('#panel .verdict')?.remove(); document.getElementById('run').click(); })()")
+        self.wait("document.querySelector('#panel .verdict')")  # not that of the run before
         command = self.command()
         for words in self.browser.evaluate("[...document.querySelectorAll('#panel button')].map((b) => b.textContent).filter((t) => /^Save .*[.]/.test(t))"):
             self.press_button(words)

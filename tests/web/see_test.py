@@ -137,7 +137,7 @@ class See(PageTest):
         self.press("Enter")
         self.wait("document.querySelector('#chosen-title')")
         self.assertIn("mig-2", self.text("#chosen-title"))
-        self.assertEqual(self.focus(), "chosen-title")
+        self.wait("document.activeElement.id === 'chosen-title'", 5)
         self.press("Escape")
         self.assertEqual(self.focus(), "node-mig-2")
 
