@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "overview_parts.hpp"
+#include "vgpualloc/kube/queues.hpp"
 #include "vgpualloc/metrics/round_to_total.hpp"
 #include "vgpualloc/model/host_rules.hpp"
 #include "vgpualloc/model/requested_amount.hpp"
