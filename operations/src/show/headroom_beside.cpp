@@ -234,37 +234,39 @@ headroom::filling headroom::filled_with(const vgpualloc::pod_request& request, c
     return result;
 }
 
+void idle_mean::add(const vgpualloc::pod_request& request, std::int64_t pods, std::int64_t kept_idle) {
+    vgpualloc::pod_request alone = request; // the splitter looks at no rules about other pods
+    alone.peers = {};
+    counts_[std::move(alone)] += pods;
+    kept_idle_ += kept_idle * pods;
+    pods_ += pods;
+}
+
+vgpualloc::idle_parts idle_mean::over(const vgpualloc::idle_splitter& splitter, const stop_signal& stop) const {
+    std::vector<vgpualloc::counted_request> counted;
+    for (const auto& [request, pods] : counts_) counted.push_back({.request = request, .pods = pods});
+    vgpualloc::idle_parts result = splitter.mean_over(counted, stop);
+    if (kept_idle_ == 0) return result;
+    std::int64_t& of_use = result[static_cast<std::size_t>(vgpualloc::idle_cause::of_use)];
+    const std::int64_t kept_mean = std::min((kept_idle_ + pods_ / 2) / pods_, of_use);
+    of_use -= kept_mean;
+    result[static_cast<std::size_t>(vgpualloc::idle_cause::wrong_kind)] += kept_mean;
+    return result;
+}
+
 vgpualloc::idle_parts mean_idle(kube::snapshot& state, const std::vector<vgpualloc::counted_request>& requests,
                                 const stop_signal& stop) {
     headroom spare{state};
     const vgpualloc::idle_splitter splitter{*state.book};
-    std::map<vgpualloc::pod_request, std::int64_t> counts; // the splitter looks at no rules about other pods
-    std::int64_t kept_idle = 0;                            // added up over pods
-    std::int64_t all_pods = 0;
+    idle_mean mean;
     stop_signal end = stop;
     for (const auto& [request, pods] : requests) {
         if (end.poll()) return {};
         const auto asks = [](const vgpualloc::device_request& container) { return container.count > 0; };
         if (std::ranges::none_of(request.containers, asks)) continue;
-        all_pods += pods;
-        if (!request.peers.empty()) kept_idle += spare.filled_with(request, splitter, stop).kept_idle * pods;
-        vgpualloc::pod_request alone = request;
-        alone.peers = {};
-        counts[std::move(alone)] += pods;
+        mean.add(request, pods, request.peers.empty() ? 0 : spare.filled_with(request, splitter, stop).kept_idle);
     }
-    std::vector<vgpualloc::counted_request> counted;
-    for (const auto& [request, pods] : counts) counted.push_back({.request = request, .pods = pods});
-    vgpualloc::idle_parts result = splitter.mean_over(counted, stop);
-    move_kept_idle(kept_idle, all_pods, result);
-    return result;
-}
-
-void move_kept_idle(std::int64_t kept_idle, std::int64_t pods, vgpualloc::idle_parts& mean) {
-    if (kept_idle == 0) return;
-    std::int64_t& of_use = mean[static_cast<std::size_t>(vgpualloc::idle_cause::of_use)];
-    const std::int64_t kept_mean = std::min((kept_idle + pods / 2) / pods, of_use);
-    of_use -= kept_mean;
-    mean[static_cast<std::size_t>(vgpualloc::idle_cause::wrong_kind)] += kept_mean;
+    return mean.over(splitter, stop);
 }
 
 } // namespace vgpuops::show

@@ -80,8 +80,19 @@ using short_gangs = std::map<std::string, gang_shortage>;
 void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& known, const first_verdicts& verdicts,
                 overview& to, const stop_signal& stop);
 
-/// Counts what rules about other pods keep from being of use, added up over so many pods, as of the wrong kind.
-void move_kept_idle(std::int64_t kept_idle, std::int64_t pods, vgpualloc::idle_parts& mean);
+/// The mean over pods of what is idle, with rules about other pods: what these keep from being of use is of the wrong
+/// kind.
+class idle_mean {
+public:
+    /// `kept_idle`: headroom::filling::kept_idle of one such pod.
+    void add(const vgpualloc::pod_request& request, std::int64_t pods, std::int64_t kept_idle);
+    [[nodiscard]] vgpualloc::idle_parts over(const vgpualloc::idle_splitter& splitter, const stop_signal& stop) const;
+
+private:
+    std::map<vgpualloc::pod_request, std::int64_t> counts_; ///< without rules about other pods
+    std::int64_t kept_idle_ = 0;                            ///< added up over pods
+    std::int64_t pods_ = 0;
+};
 
 /// What of the idle capacity that is of the wrong kind for a request is so for which reason; the parts add up to
 /// `wrong_milli`.

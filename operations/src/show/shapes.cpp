@@ -199,8 +199,7 @@ void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& kno
     constexpr auto wrong_kind = static_cast<std::size_t>(vgpualloc::idle_cause::wrong_kind);
     headroom spare{state};
     const vgpualloc::idle_splitter splitter{*state.book};
-    std::map<vgpualloc::pod_request, std::int64_t> counts;
-    std::int64_t kept_idle = 0; // added up over pods
+    idle_mean mean;
     stop_signal end = stop;
     for (const auto& [request, pods] : pods_of(state, chosen)) {
         if (end.poll()) return;
@@ -221,20 +220,14 @@ void add_shapes(kube::snapshot& state, const selection& chosen, const rooms& kno
                       .idle = filled.idle};
         row.wrong = split_wrong_kind(state, *request, row.idle[wrong_kind] - filled.kept_idle);
         row.wrong.rules += filled.kept_idle;
-        kept_idle += filled.kept_idle * (pods.run + pods.wait);
+        mean.add(*request, pods.run + pods.wait, filled.kept_idle);
         if (const auto entry = verdicts.find(*request); entry != verdicts.end()) row.first_verdict = entry->second;
         to.shapes.push_back(std::move(row));
         to.mean_run += pods.run;
         to.mean_wait += pods.wait;
-        vgpualloc::pod_request alone = *request; // the splitter looks at no rules about other pods
-        alone.peers = {};
-        counts[std::move(alone)] += pods.run + pods.wait;
     }
     tell_apart(to.shapes);
-    std::vector<vgpualloc::counted_request> counted;
-    for (const auto& [request, pods] : counts) counted.push_back({.request = request, .pods = pods});
-    to.mean = splitter.mean_over(counted, stop);
-    move_kept_idle(kept_idle, to.mean_run + to.mean_wait, to.mean);
+    to.mean = mean.over(splitter, stop);
     to.mean_wrong = mean_of(to.shapes, to.mean[wrong_kind]);
     std::ranges::stable_sort(to.shapes, {}, [](const shape_row& row) {
         return std::tuple{row.wait == 0, -row.wait, row.first_verdict, -row.run, std::string_view{row.name}};

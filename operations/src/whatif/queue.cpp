@@ -29,10 +29,10 @@ namespace {
 std::string gang_of(const kube::snapshot_pod& pod) { return kube::pod_group_of(pod.ns, pod.object); }
 
 /// Why nobody places the pod, whatever is free.
-std::optional<error> why_not_placed(const kube::snapshot& state, const kube::snapshot_pod& pod) {
+std::optional<error> why_not_placed(const kube::snapshot_pod& pod) {
     if (pod.failure) return pod.failure;
     if (auto held = kube::why_held_back(pod)) return held;
-    return kube::why_unserved(state.dialects, pod);
+    return pod.unserved;
 }
 
 /// Lets a pod go to one node only.
@@ -159,7 +159,8 @@ private:
     queued_pods& add(kube::snapshot_pod pod, pod_origin origin) {
         queued_pods entry{.pod = std::move(pod), .origin = origin};
         entry.gang = gang_of(entry.pod);
-        entry.unreadable = why_not_placed(*state_, entry.pod);
+        if (origin == pod_origin::evicted) entry.pod.unserved = kube::why_unserved(state_->dialects, entry.pod);
+        entry.unreadable = why_not_placed(entry.pod);
         if (const auto object = by_name_.find(entry.pod.full_name()); object != by_name_.end()) {
             entry.priority = priorities_.priority_of(*object->second);
             entry.created = object->second->created;
