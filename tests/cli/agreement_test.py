@@ -116,6 +116,44 @@ class Agreement(CliTest):
         rows = self.answer("show", path, "--by", "queue")["rows"]
         self.assertEqual([(row["key"], row["run"], row["wait"]) for row in rows], [("res", 1, 1)])
 
+    def test_what_quotas_keep_from_being_made(self):
+        """A ReplicaSet lacks a pod in show exactly where why does not admit such a pod: by scope, by status or the pods, by limit ranges."""
+        def quota(ns, hard, used=None, **spec):
+            return {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": ns}, "spec": {"hard": hard, **spec},
+                    **({"status": {"hard": hard, "used": used}} if used else {})}
+        gpus = {"requests.nvidia.com/gpu": "1"}
+        urgent = {"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "In", "values": ["urgent"]}]}}
+        default = {"kind": "LimitRange", "metadata": {"name": "l", "namespace": "defaulted"},
+                   "spec": {"limits": [{"type": "Container", "default": {"cpu": "2"}}]}}
+        quotas = {"scoped": [quota("scoped", gpus, gpus, **urgent)], "counted": [quota("counted", gpus)],
+                  "room": [quota("room", {"requests.nvidia.com/gpu": "2"})], "full": [quota("full", gpus, gpus)],
+                  "limited": [quota("limited", {"limits.cpu": "3"}, {"limits.cpu": "2"})],
+                  "defaulted": [quota("defaulted", {"limits.cpu": "3"}), default], "silent": [quota("silent", {"limits.cpu": "9"})]}
+        spec = {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}
+        limited = {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": "1", "cpu": "2"}}}]}
+        objects = [nvidia_node("n", 8)]
+        for ns, policies in quotas.items():
+            template = {"metadata": {"labels": {"x": "d"}}, "spec": limited if ns == "limited" else spec}
+            owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "d", "uid": "u", "controller": True}
+            runs = limited if ns == "defaulted" else template["spec"]
+            objects += [*policies, {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "d", "namespace": ns},
+                                    "spec": {"replicas": 2, "selector": {"matchLabels": {"x": "d"}}, "template": template}},
+                        {"kind": "Pod", "metadata": {"name": "d-1", "namespace": ns, "labels": {"x": "d"}, "ownerReferences": [owner]},
+                         "spec": {"nodeName": "n", **runs}, "status": {"phase": "Running"}}]
+        path = self.cluster(*objects)
+        shown = self.answer("show", path)
+        held = {job["job"].split("/")[0]: job["because"] for job in shown["makes_no_pods"]}
+        self.assertEqual({ns for ns in quotas if ns not in held}, {"scoped", "room"})
+        self.assertIn("quota q: 1 of 1 used, 1 more needed", held["counted"])
+        self.assertIn("quota q: 2 of 3 used, 2 more needed", held["defaulted"])
+        self.assertIn("says no limits.cpu, which quota q demands", held["silent"])
+        used = {row["namespace"]: row["quota"] for row in shown["users"] if row["quota"]}
+        self.assertEqual(used["counted"], [{"resource": "nvidia.com/gpu", "used": 1, "hard": 1}])
+        for ns in quotas:
+            new = pod("new", {"nvidia.com/gpu": "1", **({"cpu": "2"} if ns == "limited" else {})}, ns=ns)
+            verdict = self.answer("why", path, "--pod", self.write(f"{ns}.json", json.dumps(new)))["verdict"]
+            self.assertEqual(verdict, "quota" if ns in held else "fits now", ns)
+
 
 if __name__ == "__main__":
     unittest.main()

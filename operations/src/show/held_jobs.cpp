@@ -13,38 +13,21 @@
 #include "overview_tables.hpp"
 #include "owner_names.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/kube/pod_admission.hpp"
+#include "vgpualloc/kube/resource_quotas.hpp"
 #include "vgpuops/show/pod_use.hpp"
 
 namespace vgpuops::show {
 
 namespace {
 
-using vgpualloc::kubernetes::quantity_unit;
-
-/// The first resource of a quota of which too little is left for one pod; none: a pod may be made, or the quota does
-/// not say what is used.
-std::optional<held_job> held_by(const kube::manifest& quota, const kube::manifest& job,
-                                const std::map<std::string, std::int64_t>& devices) {
-    for (const auto& [limited, hard] : quota.quota_hard) {
-        const auto needed = counted_by(job, devices, limited);
-        if (!needed || needed->amount == 0) continue;
-        const std::string& used = vgpualloc::kubernetes::value_of(quota.quota_used, limited);
-        const auto most =
-            vgpualloc::kubernetes::parse_quantity(hard, needed->unit, vgpualloc::kubernetes::rounding::down);
-        const auto taken =
-            vgpualloc::kubernetes::parse_quantity(used, needed->unit, vgpualloc::kubernetes::rounding::up);
-        if (!most || !taken || *taken + needed->amount <= *most) continue;
-        const bool is_in_thousandths = needed->unit == quantity_unit::thousandth;
-        const std::string needed_words = std::to_string(needed->amount) + (is_in_thousandths ? "m" : "");
-        return held_job{
-            .because = fmt::format("quota {}: {} of {} used, {} more needed", quota.name, used, hard, needed_words),
-            .quota = quota.name,
-            .resource = limited,
-            .used = used,
-            .hard = hard,
-            .needed = needed_words};
-    }
-    return std::nullopt;
+/// What a quota keeps an owner from, without the owner.
+held_job held_by(const kube::quota_shortage& shortage) {
+    std::string because = shortage.container.empty()
+                              ? fmt::format("quota {}: {} of {} used, {} more needed", shortage.quota, shortage.used,
+                                            shortage.hard, shortage.needed)
+                              : words_of(shortage);
+    return {.because = std::move(because), .shortage = shortage};
 }
 
 using kind_and_name = std::pair<std::string, std::string>; // kind, and name with namespace
@@ -112,9 +95,8 @@ kind_and_name told_as(const kube::manifest& owner) {
 class owners_of_quotas {
 public:
     owners_of_quotas(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen)
-        : state_{&state} {
+        : state_{&state}, quotas_{objects}, admission_{objects} {
         for (const kube::manifest& object : objects) {
-            if (object.kind == "ResourceQuota") quotas_.push_back(&object);
             if (object.kind == "ReplicaSet" && object.replicas > 0) has_sets_.insert(told_as(object));
             if (!may_make_pods(object)) continue;
             if (chosen.ns.empty() || kube::namespace_of(object) == chosen.ns) owners_.push_back(&object);
@@ -139,24 +121,28 @@ private:
         if (lacks == 0) return;
         const auto pod = kube::read_snapshot_pod(owner, *state_);
         if (!pod || !asks_for_devices(*pod)) return;
-        auto held = held_by_quotas(quotas_, owner, resources_of(*state_, pod->object));
-        if (!held) return;
+        kube::manifest template_of = owner; // as the API server makes its pods
+        if (admission_.admit(template_of)) return;
+        const auto shortage = quotas_.shortage_of(template_of);
+        if (!shortage) return;
         const auto [known, is_new] = positions_.emplace(name, to.size());
         if (!is_new) { // another ReplicaSet of the Deployment
             to[known->second].lacks += lacks;
             return;
         }
-        held->kind = name.first;
-        held->name = name.second;
-        held->asked = asked_by(*state_, pod->request);
-        held->lacks = lacks;
+        held_job held = held_by(*shortage);
+        held.kind = name.first;
+        held.name = name.second;
+        held.asked = asked_by(*state_, pod->request);
+        held.lacks = lacks;
         const auto all = pods_.find(name);
-        if (all != pods_.end()) held->pods = all->second.active;
-        to.push_back(*std::move(held));
+        if (all != pods_.end()) held.pods = all->second.active;
+        to.push_back(std::move(held));
     }
 
     const kube::snapshot* state_;
-    std::vector<const kube::manifest*> quotas_;
+    kube::resource_quotas quotas_;
+    kube::pod_admission admission_;
     std::vector<const kube::manifest*> owners_;
     std::set<kind_and_name> has_sets_; ///< owners of ReplicaSets
     std::set<kind_and_name> looked_at_;
@@ -165,29 +151,6 @@ private:
 };
 
 } // namespace
-
-std::optional<counted_amount> counted_by(const kube::manifest& maker,
-                                         const std::map<std::string, std::int64_t>& devices,
-                                         const std::string& limited) {
-    if (limited == "pods" || limited == "count/pods") return counted_amount{.amount = 1};
-    if (limited == "cpu" || limited == "requests.cpu") {
-        return counted_amount{.amount = maker.cpu.count(), .unit = quantity_unit::thousandth};
-    }
-    if (limited == "memory" || limited == "requests.memory") return counted_amount{.amount = maker.memory.count()};
-    constexpr std::string_view prefix = "requests.";
-    const auto entry = devices.find(limited.starts_with(prefix) ? limited.substr(prefix.size()) : limited);
-    if (entry == devices.end()) return std::nullopt;
-    return counted_amount{.amount = entry->second};
-}
-
-std::optional<held_job> held_by_quotas(const std::vector<const kube::manifest*>& quotas, const kube::manifest& maker,
-                                       const std::map<std::string, std::int64_t>& devices) {
-    for (const kube::manifest* const quota : quotas) {
-        if (kube::namespace_of(*quota) != kube::namespace_of(maker)) continue;
-        if (auto held = held_by(*quota, maker, devices)) return held;
-    }
-    return std::nullopt;
-}
 
 std::vector<held_job> held_jobs(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                 const selection& chosen) {

@@ -146,18 +146,19 @@ document pods_json(const std::vector<pod_row>& rows, const char* name, bool has_
 document held_json(const std::vector<held_job>& jobs) {
     document list = document::list();
     for (const held_job& job : jobs) {
-        list.push_back(document::map({{"job", job.name},
-                                      {"kind", job.kind},
-                                      {"verdict", word_of(job)},
-                                      {"because", because_words(job)},
-                                      {"since", job.since.empty() ? document{} : document{job.since}},
-                                      {"resource", job.resource.empty() ? document{} : document{job.resource}},
-                                      {"used", amount_json(job.used)},
-                                      {"hard", amount_json(job.hard)},
-                                      {"needed", amount_json(job.needed)},
-                                      {"asked", job.asked},
-                                      {"pods", job.pods},
-                                      {"lacks", job.lacks}}));
+        list.push_back(
+            document::map({{"job", job.name},
+                           {"kind", job.kind},
+                           {"verdict", word_of(job)},
+                           {"because", because_words(job)},
+                           {"since", job.since.empty() ? document{} : document{job.since}},
+                           {"resource", job.shortage.resource.empty() ? document{} : document{job.shortage.resource}},
+                           {"used", amount_json(job.shortage.used)},
+                           {"hard", amount_json(job.shortage.hard)},
+                           {"needed", amount_json(job.shortage.needed)},
+                           {"asked", job.asked},
+                           {"pods", job.pods},
+                           {"lacks", job.lacks}}));
     }
     return list;
 }

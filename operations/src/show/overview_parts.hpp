@@ -111,19 +111,6 @@ void add_pod_rows(const kube::snapshot& state, const std::vector<kube::manifest>
 /// or Volcano has not let in, by name.
 [[nodiscard]] std::vector<held_job> held_jobs(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                               const selection& chosen);
-/// What one pod of an object counts of a resource as a quota names it, as an amount of the unit in which the quota is
-/// compared; none: of a resource that is not looked at. `devices` are the pod's resources_of().
-struct counted_amount {
-    std::int64_t amount = 0;
-    vgpualloc::kubernetes::quantity_unit unit = vgpualloc::kubernetes::quantity_unit::one;
-};
-[[nodiscard]] std::optional<counted_amount>
-counted_by(const kube::manifest& maker, const std::map<std::string, std::int64_t>& devices, const std::string& limited);
-/// Which of the quotas of its namespace keeps an object from making one more pod, without names and what it asks for;
-/// none: a pod may be made, or the quotas do not say what is used.
-[[nodiscard]] std::optional<held_job> held_by_quotas(const std::vector<const kube::manifest*>& quotas,
-                                                     const kube::manifest& maker,
-                                                     const std::map<std::string, std::int64_t>& devices);
 /// The part of it that is of queues.
 void add_queued_owners(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen,
                        std::vector<held_job>& to);

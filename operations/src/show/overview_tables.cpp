@@ -226,8 +226,7 @@ std::string quota_words(const std::vector<quota_amount>& quotas) {
     std::string words;
     for (const quota_amount& quota : quotas) {
         const std::string resource = quota.resource.substr(quota.resource.rfind('/') + 1);
-        words += fmt::format("{}{} {} of {}", words.empty() ? "" : ", ", resource,
-                             quota.used.empty() ? "?" : quota.used, quota.hard);
+        words += fmt::format("{}{} {} of {}", words.empty() ? "" : ", ", resource, quota.used, quota.hard);
     }
     return words.empty() ? "-" : words;
 }

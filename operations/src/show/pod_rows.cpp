@@ -9,6 +9,7 @@
 #include "owner_names.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
 #include "vgpualloc/kube/queues.hpp"
+#include "vgpualloc/kube/resource_quotas.hpp"
 #include "vgpuops/show/pod_use.hpp"
 
 namespace vgpuops::show {
@@ -19,14 +20,15 @@ namespace {
 std::map<std::string, std::vector<quota_amount>> quotas_of(const kube::snapshot& state,
                                                            const std::vector<kube::manifest>& objects) {
     std::map<std::string, std::vector<quota_amount>> result;
+    kube::resource_quotas quotas{objects};
     for (const kube::manifest& object : objects) {
         for (const auto& [limited, hard] : object.quota_hard) {
             constexpr std::string_view prefix = "requests.";
             std::string resource = limited.starts_with(prefix) ? limited.substr(prefix.size()) : limited;
             const auto reads = [&](const auto& spoken) { return spoken->reads_resource(resource); };
             if (std::ranges::none_of(state.dialects, reads)) continue;
-            const std::string& used = vgpualloc::kubernetes::value_of(object.quota_used, limited);
-            result[kube::namespace_of(object)].push_back({.resource = std::move(resource), .used = used, .hard = hard});
+            result[kube::namespace_of(object)].push_back(
+                {.resource = std::move(resource), .used = quotas.used_words(object, limited), .hard = hard});
         }
     }
     return result;

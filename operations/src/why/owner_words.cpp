@@ -32,7 +32,7 @@ std::string owner_sentence(const owner_answer& answered) {
     std::string not_made;
     if (answered.not_made) {
         const show::held_job& held = *answered.not_made;
-        const std::string counted = held.resource.empty() ? "" : fmt::format(" ({})", held.resource);
+        const std::string counted = held.shortage.resource.empty() ? "" : fmt::format(" ({})", held.shortage.resource);
         not_made = fmt::format(" {} more {} not made: {}{}.", held.lacks, held.lacks == 1 ? "is" : "are", held.because,
                                counted);
     }

@@ -252,9 +252,9 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
     }
     if (answered.makes_no_pods) {
         const show::held_job& job = *answered.makes_no_pods;
-        const std::string counted = job.resource.empty() ? "" : " (" + job.resource + ")";
+        const std::string counted = job.shortage.resource.empty() ? "" : " (" + job.shortage.resource + ")";
         const std::string words =
-            job.by_queue ? "queue: " + job.because : fmt::format("{} ({})", job.because, job.resource);
+            job.by_queue ? "queue: " + job.because : fmt::format("{} ({})", job.because, job.shortage.resource);
         std::string text = printable(fmt::format("{} ({}) makes no pods, {}.", job.name, job.kind, words)) + "\n";
         add_counted(answered.counted, text);
         add_changes(answered, inputs, text);

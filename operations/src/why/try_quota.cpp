@@ -12,8 +12,9 @@
 
 #include "../show/overview_parts.hpp"
 #include "try_changes.hpp"
-#include "vgpualloc/dialect/quantity.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
+#include "vgpualloc/kube/pod_admission.hpp"
+#include "vgpualloc/kube/resource_quotas.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpuops/show/verdict.hpp"
 #include "waiting_rooms.hpp"
@@ -22,84 +23,51 @@ namespace vgpuops::why {
 
 namespace {
 
-using vgpualloc::kubernetes::quantity_unit;
-using vgpualloc::kubernetes::rounding;
-
 constexpr std::size_t ends_max = 3;    // pods whose end is listed
 constexpr std::size_t trials_max = 24; // of ends
-
-/// An amount as quotas write it.
-std::string written(const show::counted_amount& amount) {
-    return std::to_string(amount.amount) + (amount.unit == quantity_unit::thousandth ? "m" : "");
-}
 
 /// Whether the object is a pod of that namespace that is there and counts.
 bool is_counted_in(const kube::manifest& object, const std::string& ns) {
     return object.kind == "Pod" && object.pod && kube::namespace_of(object) == ns && !kube::has_ended(object);
 }
 
-/// The quotas of a namespace, of which the trials change copies.
-std::vector<kube::manifest> quotas_of(const std::vector<kube::manifest>& objects, const std::string& ns) {
-    std::vector<kube::manifest> quotas;
-    for (const kube::manifest& object : objects) {
-        if (object.kind == "ResourceQuota" && kube::namespace_of(object) == ns) quotas.push_back(object);
-    }
-    return quotas;
-}
-
 class quota_trials {
 public:
     quota_trials(kube::snapshot& state, const std::vector<kube::manifest>& objects, const kube::manifest& maker,
                  const vgpualloc::pod_request& request)
-        : state_{&state}, maker_{&maker}, request_{&request}, ns_{kube::namespace_of(maker)},
-          devices_{show::resources_of(state, *maker.pod)}, quotas_{quotas_of(objects, ns_)} {}
+        : state_{&state}, maker_{maker}, request_{&request}, quotas_{objects} {
+        kube::manifest admitted = maker;
+        if (!kube::pod_admission{objects}.admit(admitted)) maker_ = std::move(admitted);
+    }
 
-    /// Whether the quotas as they are keep the pod from being made, by what they say themselves to be used.
+    /// Whether the quotas as they are keep the pod from being made.
     [[nodiscard]] bool is_held() const { return is_held_by(quotas_); }
 
     /// With the quota so large that one more pod is made.
-    void raise(const show::held_job& held, std::vector<tried_change>& to) {
-        const auto needed = show::counted_by(*maker_, devices_, held.resource);
-        if (!needed) return;
-        const auto used = vgpualloc::kubernetes::parse_quantity(held.used, needed->unit, rounding::up);
-        if (!used) return;
-        const std::string hard = written({.amount = *used + needed->amount, .unit = needed->unit});
-        std::vector<kube::manifest> raised = quotas_;
-        for (kube::manifest& quota : raised) {
-            if (quota.name == held.quota) quota.quota_hard[held.resource] = hard;
-        }
-        add_if_made(raised, fmt::format("quota {} is {}", held.quota, hard), to);
+    void raise(const kube::quota_shortage& shortage, std::vector<tried_change>& to) {
+        kube::resource_quotas raised = quotas_;
+        const std::string hard = raised.raise(shortage, maker_);
+        if (hard.empty()) return;
+        add_if_made(std::move(raised), fmt::format("quota {} is {}", shortage.quota, hard), to);
     }
 
     /// Without one of the pods.
     bool end(const kube::manifest& pod, std::vector<tried_change>& to) {
-        std::vector<kube::manifest> lowered = quotas_;
-        const auto devices = show::resources_of(*state_, *pod.pod);
-        for (kube::manifest& quota : lowered) {
-            for (auto& [limited, used] : quota.quota_used) {
-                const auto own = show::counted_by(pod, devices, limited);
-                if (!own) continue;
-                const auto sum = vgpualloc::kubernetes::parse_quantity(used, own->unit, rounding::up);
-                if (sum) used = written({.amount = std::max<std::int64_t>(*sum - own->amount, 0), .unit = own->unit});
-            }
-        }
-        const std::string name = ns_ + "/" + pod.name;
+        kube::resource_quotas lowered = quotas_;
+        lowered.forget(pod);
+        const std::string name = kube::full_name_of(pod);
         vgpualloc::trial scope{*state_->book};
         for (std::size_t i = 0; i < state_->bound.size(); ++i) {
             if (state_->bound[i].pod.full_name() == name) static_cast<void>(state_->book->release(pod_id{i}));
         }
-        return add_if_made(lowered, name + " is deleted", to);
+        return add_if_made(std::move(lowered), name + " is deleted", to);
     }
 
 private:
-    [[nodiscard]] bool is_held_by(const std::vector<kube::manifest>& quotas) const {
-        std::vector<const kube::manifest*> limits;
-        for (const kube::manifest& quota : quotas) limits.push_back(&quota);
-        return show::held_by_quotas(limits, *maker_, devices_).has_value();
-    }
+    [[nodiscard]] bool is_held_by(kube::resource_quotas quotas) const { return quotas.shortage_of(maker_).has_value(); }
 
-    bool add_if_made(const std::vector<kube::manifest>& quotas, std::string what, std::vector<tried_change>& to) {
-        if (is_held_by(quotas)) return false;
+    bool add_if_made(kube::resource_quotas quotas, std::string what, std::vector<tried_change>& to) {
+        if (is_held_by(std::move(quotas))) return false;
         const std::vector<std::string> names = takers_of(*state_, *request_);
         if (names.empty()) return false;
         to.push_back({.what = std::move(what), .then = takers_words(names, "its pod")});
@@ -107,23 +75,22 @@ private:
     }
 
     kube::snapshot* state_;
-    const kube::manifest* maker_;
+    kube::manifest maker_; ///< with the defaults that the API server gives its pods
     const vgpualloc::pod_request* request_;
-    std::string ns_;
-    std::map<std::string, std::int64_t> devices_;
-    std::vector<kube::manifest> quotas_;
+    kube::resource_quotas quotas_;
 };
 
 /// `waiting` are verdicts of pods that wait, by name.
-std::vector<counted_pod> counted_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                                      const show::held_job& held, const std::map<std::string, show::verdict>& waiting) {
+std::vector<counted_pod> counted_pods(const std::vector<kube::manifest>& objects, const show::held_job& held,
+                                      const std::map<std::string, show::verdict>& waiting) {
     const std::string ns = held.name.substr(0, held.name.find('/'));
+    kube::resource_quotas quotas{objects};
     std::vector<counted_pod> result;
     for (const kube::manifest& object : objects) {
         if (!is_counted_in(object, ns)) continue;
-        const auto own = show::counted_by(object, show::resources_of(state, *object.pod), held.resource);
-        if (!own || own->amount == 0) continue;
-        counted_pod entry{.name = ns + "/" + object.name, .amount = written(*own), .state = "runs"};
+        std::string amount = quotas.counted_words(held.shortage, object);
+        if (amount.empty()) continue;
+        counted_pod entry{.name = ns + "/" + object.name, .amount = std::move(amount), .state = "runs"};
         const auto verdict = waiting.find(entry.name);
         if (verdict != waiting.end()) entry.state = fmt::format("waits: {}", show::to_string(verdict->second));
         result.push_back(std::move(entry));
@@ -139,7 +106,7 @@ std::vector<tried_change> try_quota(kube::snapshot& state, const std::vector<kub
     if (!pod) return result;
     quota_trials trials{state, objects, maker, pod->request};
     if (!trials.is_held()) return result;
-    trials.raise(held, result);
+    trials.raise(held.shortage, result);
     // Pods that wait and can never run are missed least, then those that wait.
     std::vector<const counted_pod*> order;
     for (const counted_pod& entry : counted) order.push_back(&entry);
@@ -169,7 +136,7 @@ quota_findings look_at_quota(kube::snapshot& state, const std::vector<kube::mani
     std::map<std::string, show::verdict> verdicts;
     for (const kube::snapshot_pod& pod : state.pending) verdicts.emplace(pod.full_name(), show::verdict::fits_now);
     for (const show::waiting_pod& pod : waiting.pods) verdicts[pod.name] = pod.why;
-    quota_findings result{.counted = counted_pods(state, objects, held, verdicts)};
+    quota_findings result{.counted = counted_pods(objects, held, verdicts)};
     result.changes = try_quota(state, objects, maker, held, result.counted, stop);
     return result;
 }

@@ -13,6 +13,7 @@
 
 #include "vgpualloc/dialect/all.hpp"
 #include "vgpualloc/kube/objects.hpp"
+#include "vgpualloc/kube/resource_quotas.hpp"
 #include "vgpualloc/metrics/idle_split.hpp"
 #include "vgpuops/core_names.hpp"
 #include "vgpuops/show/largest.hpp"
@@ -88,7 +89,7 @@ struct shape_row {
 
 struct quota_amount {
     std::string resource{}; ///< "nvidia.com/gpu"
-    std::string used{};     ///< as written; empty: the object does not say it
+    std::string used{};     ///< as its status says, else as the pods of the objects come to
     std::string hard{};
 };
 
@@ -107,16 +108,12 @@ struct held_job {
     std::string name{}; ///< with its namespace
     std::string kind = "Job";
     bool by_queue = false;
-    std::string because{};  ///< "quota gpu: 2 of 2 used, 1 more needed"
-    std::string since{};    ///< when Kueue's Workload was made, as written; empty: not said
-    std::string quota{};    ///< its name; empty: of a queue
-    std::string resource{}; ///< the first of which the quota has too little left, as it has it; empty: of a queue
-    std::string used{};     ///< as written
-    std::string hard{};
-    std::string needed{};   ///< by one pod
-    std::int64_t asked = 0; ///< milli-GPU; by one pod of a quota, by all pods of a queue
-    std::int64_t pods = 0;  ///< that it has and that have not ended
-    std::int64_t lacks = 0; ///< pods that are not made
+    std::string because{};           ///< "quota gpu: 2 of 2 used, 1 more needed"
+    std::string since{};             ///< when Kueue's Workload was made, as written; empty: not said
+    kube::quota_shortage shortage{}; ///< the first of a quota; of a queue there is none
+    std::int64_t asked = 0;          ///< milli-GPU; by one pod of a quota, by all pods of a queue
+    std::int64_t pods = 0;           ///< that it has and that have not ended
+    std::int64_t lacks = 0;          ///< pods that are not made
 };
 
 /// "quota" or "queue".
