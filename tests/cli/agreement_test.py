@@ -154,6 +154,22 @@ class Agreement(CliTest):
             verdict = self.answer("why", path, "--pod", self.write(f"{ns}.json", json.dumps(new)))["verdict"]
             self.assertEqual(verdict, "quota" if ns in held else "fits now", ns)
 
+    def test_pods_that_were_given_more_than_their_template_says(self):
+        """By a LimitRange that is not in the files: its pods show what one more counts."""
+        hard = {"requests.cpu": "16", "requests.nvidia.com/gpu": "1"}
+        quota = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "team"}, "spec": {"hard": hard}}
+        container = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "d", "namespace": "team"},
+                 "spec": {"replicas": 2, "selector": {"matchLabels": {"x": "d"}},
+                          "template": {"metadata": {"labels": {"x": "d"}}, "spec": {"containers": [container]}}}}
+        runs = pod("d-1", GPU, on="n", labels={"x": "d"})
+        runs["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "d", "uid": "u", "controller": True}]
+        path = self.cluster(nvidia_node("n", 8), quota, owner, runs)
+        held = [(job["job"], job["because"]) for job in self.answer("show", path)["makes_no_pods"]]
+        self.assertEqual(held, [("team/d", "1 of 2 pods not made; quota q: 1 of 1 used, 1 more needed")])
+        changes = self.answer("why", path, "--pod", "d")["changes"]
+        self.assertEqual([change["what"] for change in changes], ["quota q is 2", "team/d-1 is deleted"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -37,7 +37,8 @@ struct pods_of_owner {
     std::int64_t active = 0; ///< neither ended nor being deleted
     std::int64_t leaving = 0;
     std::int64_t succeeded = 0;
-    bool has_unready = false; ///< an active one waits or is not ready
+    bool has_unready = false;                ///< an active one waits or is not ready
+    const kube::manifest* example = nullptr; ///< an active one
 };
 
 std::map<kind_and_name, pods_of_owner> count_pods(const std::vector<kube::manifest>& objects) {
@@ -54,6 +55,7 @@ std::map<kind_and_name, pods_of_owner> count_pods(const std::vector<kube::manife
                 ++pods.leaving;
             } else {
                 ++pods.active;
+                pods.example = &object;
                 if (object.node_name.empty() || object.is_unready) pods.has_unready = true;
             }
         }
@@ -115,15 +117,23 @@ public:
     }
 
 private:
+    /// What quotas count for one more pod. One that was made shows all that was added to the template, also by what
+    /// the files do not have; none: the API server would refuse it.
+    std::optional<kube::manifest> next_pod_of(const kube::manifest& owner, const kube::manifest* example) {
+        kube::manifest result = example == nullptr ? owner : *example;
+        if (example == nullptr && admission_.admit(result)) return std::nullopt;
+        return result;
+    }
+
     void add(const kube::manifest& owner, const kind_and_name& name, std::vector<held_job>& to) {
         const auto pods = pods_.find({owner.kind, kube::full_name_of(owner)});
         const std::int64_t lacks = lacking(owner, pods == pods_.end() ? pods_of_owner{} : pods->second);
         if (lacks == 0) return;
         const auto pod = kube::read_snapshot_pod(owner, *state_);
         if (!pod || !asks_for_devices(*pod)) return;
-        kube::manifest template_of = owner; // as the API server makes its pods
-        if (admission_.admit(template_of)) return;
-        const auto shortage = quotas_.shortage_of(template_of);
+        auto next_pod = next_pod_of(owner, pods == pods_.end() ? nullptr : pods->second.example);
+        if (!next_pod) return;
+        const auto shortage = quotas_.shortage_of(*next_pod);
         if (!shortage) return;
         const auto [known, is_new] = positions_.emplace(name, to.size());
         if (!is_new) { // another ReplicaSet of the Deployment
@@ -131,6 +141,7 @@ private:
             return;
         }
         held_job held = held_by(*shortage);
+        held.next_pod = *std::move(next_pod);
         held.kind = name.first;
         held.name = name.second;
         held.asked = asked_by(*state_, pod->request);

@@ -310,7 +310,7 @@ expected<pod_answer> pod_of_file(const std::vector<kube::manifest>& objects, con
     wanted.pods = std::max<std::int64_t>(admitted.pods - result.fitting, 1);
     if (admitted.short_of && result.fitting == admitted.pods) {
         const kube::quota_shortage& shortage = *admitted.short_of;
-        const show::held_job held{.name = result.name, .kind = result.kind, .shortage = shortage};
+        const show::held_job held{.name = result.name, .kind = result.kind, .shortage = shortage, .next_pod = object};
         const bool is_queue = !shortage.queue.empty();
         result.verdict = is_queue ? show::verdict::queue : show::verdict::quota;
         result.because = fmt::format("{}: {}", holder_of(shortage), words_of(shortage));

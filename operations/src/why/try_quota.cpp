@@ -13,7 +13,6 @@
 #include "../show/overview_parts.hpp"
 #include "try_changes.hpp"
 #include "vgpualloc/kube/cluster_objects.hpp"
-#include "vgpualloc/kube/pod_admission.hpp"
 #include "vgpualloc/kube/resource_quotas.hpp"
 #include "vgpualloc/model/trial.hpp"
 #include "vgpuops/show/verdict.hpp"
@@ -33,12 +32,9 @@ bool is_counted_in(const kube::manifest& object, const std::string& ns) {
 
 class quota_trials {
 public:
-    quota_trials(kube::snapshot& state, const std::vector<kube::manifest>& objects, const kube::manifest& maker,
+    quota_trials(kube::snapshot& state, kube::resource_quotas quotas, const kube::manifest& next_pod,
                  const vgpualloc::pod_request& request)
-        : state_{&state}, maker_{maker}, request_{&request}, quotas_{objects} {
-        kube::manifest admitted = maker;
-        if (!kube::pod_admission{objects}.admit(admitted)) maker_ = std::move(admitted);
-    }
+        : state_{&state}, next_pod_{&next_pod}, request_{&request}, quotas_{std::move(quotas)} {}
 
     /// Whether the quotas as they are keep the pod from being made.
     [[nodiscard]] bool is_held() const { return is_held_by(quotas_); }
@@ -46,7 +42,7 @@ public:
     /// With the quota so large that one more pod is made.
     void raise(const kube::quota_shortage& shortage, std::vector<tried_change>& to) {
         kube::resource_quotas raised = quotas_;
-        const std::string hard = raised.raise(shortage, maker_);
+        const std::string hard = raised.raise(shortage, *next_pod_);
         if (hard.empty()) return;
         add_if_made(std::move(raised), fmt::format("quota {} is {}", shortage.quota, hard), to);
     }
@@ -64,7 +60,9 @@ public:
     }
 
 private:
-    [[nodiscard]] bool is_held_by(kube::resource_quotas quotas) const { return quotas.shortage_of(maker_).has_value(); }
+    [[nodiscard]] bool is_held_by(kube::resource_quotas quotas) const {
+        return quotas.shortage_of(*next_pod_).has_value();
+    }
 
     bool add_if_made(kube::resource_quotas quotas, std::string what, std::vector<tried_change>& to) {
         if (is_held_by(std::move(quotas))) return false;
@@ -75,16 +73,15 @@ private:
     }
 
     kube::snapshot* state_;
-    kube::manifest maker_; ///< with the defaults that the API server gives its pods
+    const kube::manifest* next_pod_;
     const vgpualloc::pod_request* request_;
     kube::resource_quotas quotas_;
 };
 
 /// `waiting` are verdicts of pods that wait, by name.
-std::vector<counted_pod> counted_pods(const std::vector<kube::manifest>& objects, const show::held_job& held,
-                                      const std::map<std::string, show::verdict>& waiting) {
+std::vector<counted_pod> counted_pods(const std::vector<kube::manifest>& objects, kube::resource_quotas& quotas,
+                                      const show::held_job& held, const std::map<std::string, show::verdict>& waiting) {
     const std::string ns = held.name.substr(0, held.name.find('/'));
-    kube::resource_quotas quotas{objects};
     std::vector<counted_pod> result;
     for (const kube::manifest& object : objects) {
         if (!is_counted_in(object, ns)) continue;
@@ -99,12 +96,13 @@ std::vector<counted_pod> counted_pods(const std::vector<kube::manifest>& objects
 }
 
 std::vector<tried_change> try_quota(kube::snapshot& state, const std::vector<kube::manifest>& objects,
-                                    const kube::manifest& maker, const show::held_job& held,
-                                    const std::vector<counted_pod>& counted, const stop_signal& stop) {
+                                    kube::resource_quotas quotas, const kube::manifest& maker,
+                                    const show::held_job& held, const std::vector<counted_pod>& counted,
+                                    const stop_signal& stop) {
     std::vector<tried_change> result;
     const auto pod = kube::read_snapshot_pod(maker, state);
     if (!pod) return result;
-    quota_trials trials{state, objects, maker, pod->request};
+    quota_trials trials{state, std::move(quotas), held.next_pod, pod->request};
     if (!trials.is_held()) return result;
     trials.raise(held.shortage, result);
     // Pods that wait and can never run are missed least, then those that wait.
@@ -136,8 +134,9 @@ quota_findings look_at_quota(kube::snapshot& state, const std::vector<kube::mani
     std::map<std::string, show::verdict> verdicts;
     for (const kube::snapshot_pod& pod : state.pending) verdicts.emplace(pod.full_name(), show::verdict::fits_now);
     for (const show::waiting_pod& pod : waiting.pods) verdicts[pod.name] = pod.why;
-    quota_findings result{.counted = counted_pods(objects, held, verdicts)};
-    result.changes = try_quota(state, objects, maker, held, result.counted, stop);
+    kube::resource_quotas quotas{objects};
+    quota_findings result{.counted = counted_pods(objects, quotas, held, verdicts)};
+    result.changes = try_quota(state, objects, std::move(quotas), maker, held, result.counted, stop);
     return result;
 }
 

@@ -82,6 +82,12 @@ std::string amount_text(const std::string& limited, std::int64_t amount) {
     return amount_words(is_pod_count(limited) ? limited : resource_of(limited), amount);
 }
 
+/// A quantity of what is limited; none: it is no quantity.
+std::optional<std::int64_t> amount_in(const std::string& limited, const std::string& quantity,
+                                      kubernetes::rounding rest) {
+    return amount_from(is_pod_count(limited) ? limited : resource_of(limited), quantity, rest);
+}
+
 } // namespace
 
 std::string holder_of(const quota_shortage& shortage) {
@@ -199,8 +205,7 @@ void resource_quotas::limit_by(known_quota& quota, const manifest& object, quota
         }
         const auto needed = usage_of(object, limited);
         if (!needed || *needed == 0) continue;
-        const auto most =
-            amount_from(is_pod_count(limited) ? limited : resource_of(limited), hard, kubernetes::rounding::down);
+        const auto most = amount_in(limited, hard, kubernetes::rounding::down);
         if (!most) {
             not_looked_at_.insert(limited + " of ResourceQuota " + quota.object->name);
             continue;
@@ -221,8 +226,7 @@ std::int64_t resource_quotas::used_of(known_quota& quota, const std::string& res
     const auto [known, is_new] = quota.used.try_emplace(resource);
     if (!is_new) return known->second;
     if (const auto written = quota.object->quota_used.find(resource); written != quota.object->quota_used.end()) {
-        const auto amount = amount_from(is_pod_count(resource) ? resource : resource_of(resource), written->second,
-                                        kubernetes::rounding::up);
+        const auto amount = amount_in(resource, written->second, kubernetes::rounding::up);
         if (amount) return known->second = *amount;
     }
     for (const manifest* const pod : pods_in(namespace_of(*quota.object))) {

@@ -111,6 +111,7 @@ struct held_job {
     std::string because{};           ///< "quota gpu: 2 of 2 used, 1 more needed"
     std::string since{};             ///< when Kueue's Workload was made, as written; empty: not said
     kube::quota_shortage shortage{}; ///< the first of a quota; of a queue there is none
+    kube::manifest next_pod{};       ///< of a quota: what it counts for one more pod
     std::int64_t asked = 0;          ///< milli-GPU; by one pod of a quota, by all pods of a queue
     std::int64_t pods = 0;           ///< that it has and that have not ended
     std::int64_t lacks = 0;          ///< pods that are not made
