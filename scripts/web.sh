@@ -36,6 +36,7 @@ find_sources() {
     mkdir -p "$sources/apt/parts" "$sources/apt/lists/partial" "$sources/apt/archives/partial"
     local list
     for list in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
+        if [ ! -f "$list" ]; then continue; fi
         case $list in
             *.list) sed -n 's/^deb /deb-src /p' "$list" >"$sources/apt/parts/$(basename "$list")" ;;
             *.sources) sed 's/^Types:.*/Types: deb-src/' "$list" >"$sources/apt/parts/$(basename "$list")" ;;
@@ -43,7 +44,18 @@ find_sources() {
     done
     local own=(-qq -o "Dir::Etc::SourceList=/dev/null" -o "Dir::Etc::SourceParts=$sources/apt/parts" -o "Dir::State::Lists=$sources/apt/lists"
         -o "Dir::Cache::Archives=$sources/apt/archives" -o "Dir::Cache::pkgcache=" -o "Dir::Cache::srcpkgcache=" -o "APT::Sandbox::User=")
-    (cd "$sources" && apt-get "${own[@]}" update && apt-get "${own[@]}" source yaml-cpp zlib >/dev/null) && touch "$sources/complete"
+    apt-get "${own[@]}" update && fetch_source yaml-cpp && fetch_source zlib && touch "$sources/complete"
+}
+
+# Unpacks the newest version of a source package that its server hands out. A mirror may list a security update before it has it;
+# then an older one that is listed beside it does.
+fetch_source() { # PACKAGE
+    local version
+    for version in $(apt-cache "${own[@]}" showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort --version-sort --reverse --unique); do
+        if (cd "$sources" && apt-get "${own[@]}" source --only-source "$1=$version" >/dev/null); then return 0; fi
+        say "$1 $version is listed but cannot be fetched"
+    done
+    return 1
 }
 
 # The parts of zig's own that a link needs, the C library above all, are built once into this folder.
