@@ -170,6 +170,46 @@ class Agreement(CliTest):
         changes = self.answer("why", path, "--pod", "d")["changes"]
         self.assertEqual([change["what"] for change in changes], ["quota q is 2", "team/d-1 is deleted"])
 
+    def test_owners_whose_pods_the_api_server_refuses(self):
+        """They make none, without a quota too; a pod that was made, or the next one like it, tells more than the template."""
+        def owner(name, cpu, kind="Job", **spec):
+            container = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": "1", **cpu}}}
+            template = {"metadata": {"labels": {"x": name}}, "spec": {"containers": [container], **spec}}
+            how_many = {"parallelism": 2, "completions": 2} if kind == "Job" else {"replicas": 2, "selector": {"matchLabels": {"x": name}}}
+            return {"apiVersion": "batch/v1" if kind == "Job" else "apps/v1", "kind": kind,
+                    "metadata": {"name": name, "namespace": "team"}, "spec": {**how_many, "template": template}}
+        def owned(name, owner, cpu):
+            made = pod(name, {**GPU, **cpu}, on="n", labels={"x": owner})
+            made["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": owner, "controller": True}]
+            return made
+        small, large = {"cpu": "4"}, {"cpu": "16"}
+        policies = [{"kind": "LimitRange", "metadata": {"name": "cpu", "namespace": "team"},
+                     "spec": {"limits": [{"type": "Container", "max": {"cpu": "8"}}]}},
+                    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "batch"}, "value": 100}]
+        owners = {"fits": owner("fits", small), "large": owner("large", large), "urgent": owner("urgent", small, priorityClassName="urgent"),
+                  "silent": owner("silent", {}, "ReplicaSet"), "grown": owner("grown", large, "ReplicaSet")}
+        path = self.cluster(nvidia_node("n", 8), *policies, *owners.values(), owned("silent-1", "silent", small), owned("grown-1", "grown", large))
+        beyond = "maximum cpu usage per Container is 8, but limit is 16; expected a pod that LimitRange cpu admits"
+        refused = {"large": beyond, "urgent": "priorityClassName: got 'urgent', expected a PriorityClass of the cluster: batch",
+                   "grown": "1 of 2 pods not made; " + beyond}
+        rows = self.answer("show", path)["makes_no_pods"]
+        self.assertEqual({row["job"]: (row["verdict"], row["because"]) for row in rows},
+                         {f"team/{name}": ("never", because) for name, because in refused.items()})
+        for name, how in owners.items():
+            if how["kind"] != "Job":
+                continue
+            file = self.write(f"{name}.json", json.dumps({**how, "metadata": {"name": "new", "namespace": "team"}}))
+            done = self.vgpusim("why", path, "--pod", file)
+            self.assertEqual(done.returncode, 2 if name in refused else 0, done.stderr)
+            self.assertIn(refused.get(name, ""), done.stderr)
+            changed = self.answer("whatif", path, "--add-pods", file)
+            self.assertEqual("never" in [pod["verdict"] for pod in changed["pods"]], name in refused, changed["pods"])
+        text = self.vgpusim("show", path).stdout
+        self.assertIn("2 Jobs make no pods, 1 ReplicaSet lacks 1 pod: never.", text)
+        text = " ".join(self.vgpusim("why", path, "--pod", "team/large").stdout.split())
+        self.assertIn(f"team/large (Job) makes no pods, never: {beyond}. asks: 1 GPU by each of 2 pods", text)
+        self.assertIn("1 more is not made: never: " + beyond, " ".join(self.vgpusim("why", path, "--pod", "grown").stdout.split()))
+
 
 if __name__ == "__main__":
     unittest.main()

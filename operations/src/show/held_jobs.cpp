@@ -1,4 +1,4 @@
-// Owners that a quota keeps from making pods, and what a queue does: what is not made is not among the pods that wait.
+// Owners whose pods are not made, which are not among those that wait: a quota, a queue or the API server keeps them.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -94,20 +94,18 @@ kind_and_name told_as(const kube::manifest& owner) {
                    : kind_and_name{owner.kind, ns + "/" + owner.name};
 }
 
-class owners_of_quotas {
+class makers_of_pods {
 public:
-    owners_of_quotas(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen)
-        : state_{&state}, quotas_{objects}, admission_{objects} {
+    makers_of_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects, const selection& chosen)
+        : state_{&state}, objects_{&objects}, quotas_{objects}, admission_{objects} {
         for (const kube::manifest& object : objects) {
             if (object.kind == "ReplicaSet" && object.replicas > 0) has_sets_.insert(told_as(object));
             if (!may_make_pods(object)) continue;
             if (chosen.ns.empty() || kube::namespace_of(object) == chosen.ns) owners_.push_back(&object);
         }
-        if (!quotas_.empty() && !owners_.empty()) pods_ = count_pods(objects);
     }
 
     void add_owners(std::vector<held_job>& to) {
-        if (quotas_.empty()) return;
         for (const kube::manifest* const owner : owners_) {
             const kind_and_name name = told_as(*owner);
             const bool is_by_sets = owner->kind == "Deployment" && has_sets_.contains(name);
@@ -117,47 +115,64 @@ public:
     }
 
 private:
-    /// What quotas count for one more pod. One that was made shows all that was added to the template, also by what
-    /// the files do not have; none: the API server would refuse it.
-    std::optional<kube::manifest> next_pod_of(const kube::manifest& owner, const kube::manifest* example) {
-        kube::manifest result = example == nullptr ? owner : *example;
-        if (example == nullptr && admission_.admit(result)) return std::nullopt;
-        return result;
+    /// What keeps an owner that has such a pod from one more, without the owner.
+    std::optional<held_job> kept_by(const kube::manifest& owner, const kube::manifest* example) {
+        kube::manifest next_pod = owner;
+        auto refusal = admission_.admit(next_pod);
+        if (example != nullptr) { // it shows all that was added to the template, also by what the files do not have
+            next_pod = *example;
+            kube::manifest as_made = *example;
+            if (refusal && !admission_.admit(as_made)) refusal.reset();
+        }
+        if (refusal) return held_job{.why = verdict::never, .because = std::move(*refusal).at("").message()};
+        const auto shortage = quotas_.shortage_of(next_pod);
+        if (!shortage) return std::nullopt;
+        held_job held = held_by(*shortage);
+        held.next_pod = std::move(next_pod);
+        return held;
+    }
+
+    /// Counted when the first is asked for: there may be many.
+    const std::map<kind_and_name, pods_of_owner>& pods() {
+        if (!pods_) pods_ = count_pods(*objects_);
+        return *pods_;
     }
 
     void add(const kube::manifest& owner, const kind_and_name& name, std::vector<held_job>& to) {
-        const auto pods = pods_.find({owner.kind, kube::full_name_of(owner)});
-        const std::int64_t lacks = lacking(owner, pods == pods_.end() ? pods_of_owner{} : pods->second);
-        if (lacks == 0) return;
+        if (quotas_.empty()) { // most clusters
+            kube::manifest next_pod = owner;
+            if (!admission_.admit(next_pod)) return;
+        }
         const auto pod = kube::read_snapshot_pod(owner, *state_);
         if (!pod || !asks_for_devices(*pod)) return;
-        auto next_pod = next_pod_of(owner, pods == pods_.end() ? nullptr : pods->second.example);
-        if (!next_pod) return;
-        const auto shortage = quotas_.shortage_of(*next_pod);
-        if (!shortage) return;
+        const auto own = pods().find({owner.kind, kube::full_name_of(owner)});
+        const pods_of_owner has = own == pods().end() ? pods_of_owner{} : own->second;
+        const std::int64_t lacks = lacking(owner, has);
+        if (lacks == 0) return;
+        auto held = kept_by(owner, has.example);
+        if (!held) return;
         const auto [known, is_new] = positions_.emplace(name, to.size());
         if (!is_new) { // another ReplicaSet of the Deployment
             to[known->second].lacks += lacks;
             return;
         }
-        held_job held = held_by(*shortage);
-        held.next_pod = *std::move(next_pod);
-        held.kind = name.first;
-        held.name = name.second;
-        held.asked = asked_by(*state_, pod->request);
-        held.lacks = lacks;
-        const auto all = pods_.find(name);
-        if (all != pods_.end()) held.pods = all->second.active;
-        to.push_back(std::move(held));
+        held->kind = name.first;
+        held->name = name.second;
+        held->asked = asked_by(*state_, pod->request);
+        held->lacks = lacks;
+        const auto all = pods().find(name);
+        if (all != pods().end()) held->pods = all->second.active;
+        to.push_back(*std::move(held));
     }
 
     const kube::snapshot* state_;
+    const std::vector<kube::manifest>* objects_;
     kube::resource_quotas quotas_;
     kube::pod_admission admission_;
     std::vector<const kube::manifest*> owners_;
     std::set<kind_and_name> has_sets_; ///< owners of ReplicaSets
     std::set<kind_and_name> looked_at_;
-    std::map<kind_and_name, pods_of_owner> pods_;
+    std::optional<std::map<kind_and_name, pods_of_owner>> pods_;
     std::map<kind_and_name, std::size_t> positions_; ///< of owners that are held, in the list
 };
 
@@ -166,7 +181,7 @@ private:
 std::vector<held_job> held_jobs(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                 const selection& chosen) {
     std::vector<held_job> result;
-    owners_of_quotas{state, objects, chosen}.add_owners(result);
+    makers_of_pods{state, objects, chosen}.add_owners(result);
     add_queued_owners(state, objects, chosen, result);
     std::ranges::stable_sort(result, {}, &held_job::name);
     return result;

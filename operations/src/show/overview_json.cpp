@@ -149,7 +149,7 @@ document held_json(const std::vector<held_job>& jobs) {
         list.push_back(
             document::map({{"job", job.name},
                            {"kind", job.kind},
-                           {"verdict", word_of(job)},
+                           {"verdict", to_string(job.why)},
                            {"because", because_words(job)},
                            {"since", job.since.empty() ? document{} : document{job.since}},
                            {"resource", job.shortage.resource.empty() ? document{} : document{job.shortage.resource}},

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,15 +36,17 @@ std::string usage_line(const overview& seen, const three_parts& total) {
                        several(seen.nodes, "node"), gpus(total[0]), percent, gpus(total[1]), gpus(total[2]));
 }
 
-/// " 1 Job makes no pods: quota."
+/// " 1 Job makes no pods: quota.", " 3 owners make no pods: 1 quota, 2 queue."
 std::string held_sentence(const std::vector<held_job>& jobs) {
     if (jobs.empty()) return {};
-    const auto queued = std::ranges::count_if(jobs, &held_job::by_queue);
-    const auto rest = std::ssize(jobs) - queued;
-    if (queued > 0 && rest > 0) {
-        return fmt::format(" {}: {} quota, {} queue.", held_words(jobs), rest, queued);
+    std::map<verdict, std::int64_t> owners;
+    for (const held_job& job : jobs) ++owners[job.why];
+    std::string verdicts;
+    for (const auto& [why, count] : owners) {
+        if (!verdicts.empty()) verdicts += ", ";
+        verdicts += owners.size() == 1 ? std::string{to_string(why)} : fmt::format("{} {}", count, to_string(why));
     }
-    return fmt::format(" {}: {}.", held_words(jobs), word_of(jobs.front()));
+    return fmt::format(" {}: {}.", held_words(jobs), verdicts);
 }
 
 /// "4 pods wait, none fits now: 1 scattered, 1 gate."

@@ -125,7 +125,7 @@ private:
         for (const kube::manifest* const object : pods) lacks += object->replicas;
         to.push_back({.name = ns + "/" + name,
                       .kind = kind,
-                      .by_queue = true,
+                      .why = verdict::queue,
                       .because = std::move(because),
                       .since = holder.created,
                       .asked = *milli,

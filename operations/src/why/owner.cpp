@@ -131,7 +131,7 @@ expected<std::optional<owner_answer>> owner_of(const std::vector<kube::manifest>
     (*result)->waiting = *std::move(waiting);
     if (!held || held->name != (*result)->name) return result;
     (*result)->not_made = held;
-    const kube::manifest* const maker = held->by_queue ? nullptr : maker_of(objects, *held);
+    const kube::manifest* const maker = held->why == show::verdict::quota ? maker_of(objects, *held) : nullptr;
     if (maker == nullptr) return result;
     quota_findings findings = look_at_quota(*state, objects, *maker, *held, stop);
     if (stop.raised()) return unexpected(stop_signal::stopped());

@@ -33,8 +33,9 @@ std::string owner_sentence(const owner_answer& answered) {
     if (answered.not_made) {
         const show::held_job& held = *answered.not_made;
         const std::string counted = held.shortage.resource.empty() ? "" : fmt::format(" ({})", held.shortage.resource);
-        not_made = fmt::format(" {} more {} not made: {}{}.", held.lacks, held.lacks == 1 ? "is" : "are", held.because,
-                               counted);
+        const std::string never = held.why == show::verdict::never ? "never: " : "";
+        not_made = fmt::format(" {} more {} not made: {}{}{}.", held.lacks, held.lacks == 1 ? "is" : "are", never,
+                               held.because, counted);
     }
     if (wait == 0) return words + ", none waits." + not_made;
     words += fmt::format(", {} {}", wait, wait == 1 ? "waits" : "wait");
@@ -107,7 +108,7 @@ std::string owner_json(const owner_answer& answered) {
                                      {"pods_fit_now", answered.waiting.fitting},
                                      {"groups", groups_json(answered.waiting.groups)},
                                      {"not_made", held ? document::map({{"pods", held->lacks},
-                                                                        {"verdict", show::word_of(*held)},
+                                                                        {"verdict", show::to_string(held->why)},
                                                                         {"because", held->because},
                                                                         {"asked", held->asked}})
                                                        : document{}},

@@ -174,13 +174,13 @@ expected<pod_answer> about_held_owner(kube::snapshot& state, const std::vector<k
         result.memory_mib = vgpualloc::mib_up(pod->request.memory);
         result.priority = maker->priority;
     }
-    if (held.by_queue) {
+    if (held.why == show::verdict::queue) {
         const std::vector<std::string> names = pod ? takers_of(state, pod->request) : std::vector<std::string>{};
         if (!names.empty()) {
             const char* const which = maker->replicas == 1 ? "its pod" : "its first pod";
             result.changes.push_back({.what = "its queue lets it in", .then = takers_words(names, which)});
         }
-    } else {
+    } else if (held.why == show::verdict::quota) {
         add_quota(state, objects, *maker, held, result, stop);
     }
     if (stop.raised()) return unexpected(stop_signal::stopped());

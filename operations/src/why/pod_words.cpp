@@ -253,15 +253,16 @@ std::string pod_text(const pod_answer& answered, const std::vector<std::string>&
     if (answered.makes_no_pods) {
         const show::held_job& job = *answered.makes_no_pods;
         const std::string counted = job.shortage.resource.empty() ? "" : " (" + job.shortage.resource + ")";
-        const std::string words =
-            job.by_queue ? "queue: " + job.because : fmt::format("{} ({})", job.because, job.shortage.resource);
+        const std::string words = job.why == show::verdict::quota
+                                      ? fmt::format("{} ({})", job.because, job.shortage.resource)
+                                      : fmt::format("{}: {}", show::to_string(job.why), job.because);
         std::string text = printable(fmt::format("{} ({}) makes no pods, {}.", job.name, job.kind, words)) + "\n";
         add_counted(answered.counted, text);
         add_changes(answered, inputs, text);
         text += fmt::format("asks: {}{}{}\n", show::gpu_words(show::rounded(job.asked, show::tenth)),
-                            job.by_queue    ? std::string{}
-                            : job.lacks > 1 ? fmt::format(" by each of {} pods", job.lacks)
-                                            : " by each pod",
+                            job.why == show::verdict::queue ? std::string{}
+                            : job.lacks > 1                 ? fmt::format(" by each of {} pods", job.lacks)
+                                                            : " by each pod",
                             job.since.empty() ? "" : "; since " + printable(moment_words(job.since)));
         add_last_lines(answered.warnings, {}, text);
         return show::with_short_lines(text);
@@ -298,7 +299,7 @@ std::string pod_json(const pod_answer& answered, const std::vector<std::string>&
          {"pods_fit_now", fits_now},
          {"runs_on", text_or_null(answered.runs_on)},
          {"verdict", waits  ? document{show::to_string(answered.verdict)}
-                     : held ? document{show::word_of(*held)}
+                     : held ? document{show::to_string(held->why)}
                             : document{}},
          {"because", text_or_null(held                                ? held->because
                                   : !answered.without_verdict.empty() ? answered.without_verdict

@@ -36,7 +36,7 @@ void add_held_rows(const std::vector<show::held_job>& jobs, std::size_t rows_max
     for (std::size_t i = 0; i < rows; ++i) {
         const show::held_job& job = jobs[i];
         table.rows.push_back(
-            {.cells = {std::string{show::word_of(job)}, "-", tenths_of_gpu(show::rounded(job.asked, show::tenth)),
+            {.cells = {std::string{show::to_string(job.why)}, "-", tenths_of_gpu(show::rounded(job.asked, show::tenth)),
                        job.name + " " + job.kind, because_words(job), since_words(job.since)}});
     }
     if (rows == jobs.size()) return;
@@ -58,7 +58,7 @@ document held_rows_json(const std::vector<show::held_job>& jobs) {
     for (const show::held_job& job : jobs) {
         list.push_back(document::map({{"name", job.name},
                                       {"kind", job.kind},
-                                      {"verdict", show::word_of(job)},
+                                      {"verdict", show::to_string(job.why)},
                                       {"asked", job.asked},
                                       {"pods", job.pods},
                                       {"lacks", job.lacks},

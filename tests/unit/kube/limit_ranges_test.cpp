@@ -70,7 +70,7 @@ TEST(limit_ranges, the_first_by_name_fills_in_and_all_bound) {
 TEST(limit_ranges, a_pod_outside_the_bounds_is_refused) {
     const std::string container = limit_range("{type: Container, min: {cpu: '1'}, max: {cpu: '2', nvidia.com/gpu: 1}}");
     EXPECT_EQ(admitted(container + limited_pod("limits: {cpu: '3', nvidia.com/gpu: 1}")).refused,
-              "f.yaml:6: got 'maximum cpu usage per Container is 2, but limit is 3', expected a pod that LimitRange lr "
+              "f.yaml:6: maximum cpu usage per Container is 2, but limit is 3; expected a pod that LimitRange lr "
               "admits");
     EXPECT_THAT(admitted(container + limited_pod("limits: {cpu: 500m, nvidia.com/gpu: 1}")).refused,
                 HasSubstr("minimum cpu usage per Container is 1, but request is 500m"));
@@ -126,7 +126,7 @@ TEST(limit_ranges, a_contradiction_goes_before_every_bound) {
     EXPECT_THAT(admitted(limit_range("{type: Container, default: {cpu: '1'}, max: {cpu: '1'}}") +
                          limited_pod("requests: {cpu: '2'}"))
                     .refused,
-                HasSubstr("above its limit by default, 1', expected a pod that the API server admits"));
+                HasSubstr("above its limit by default, 1; expected a pod that the API server admits"));
 }
 
 TEST(limit_ranges, what_is_not_read_is_named) {

@@ -72,7 +72,7 @@ TEST(priority_classes, a_class_that_is_not_there_is_refused) {
     EXPECT_EQ(
         prioritised_of(priority_class("high", 7) + priority_class("low", 1) + pod_of_class("priorityClassName: hihg,"))
             .refused,
-        "f.yaml:10: got 'hihg', expected a PriorityClass of the cluster: high, low");
+        "f.yaml:10: priorityClassName: got 'hihg', expected a PriorityClass of the cluster: high, low");
     EXPECT_EQ(prioritised_of(pod_of_class("") + pod_of_class("priorityClassName: hihg,")).refused, "")
         << "of such a cluster no class is known";
 }

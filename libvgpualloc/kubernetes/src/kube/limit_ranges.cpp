@@ -208,7 +208,8 @@ std::optional<error> limit_ranges::admit(manifest& object) {
     const auto of_namespace = ranges_.find(namespace_of(object));
     if (of_namespace == ranges_.end()) return std::nullopt;
     const auto refusal = [&object](const std::string& why, const std::string& admitter) {
-        return bad_value(error_code::out_of_range, "", why, "a pod that " + admitter + " admits").at(object.place);
+        return error{.code = error_code::out_of_range, .expected = "a pod that " + admitter + " admits", .problem = why}
+            .at(object.place);
     };
     for (const manifest* const range : of_namespace->second) {
         for (auto* const list : {&object.pod->containers, &object.pod->init_containers}) {

@@ -26,7 +26,8 @@ std::optional<error> priority_classes::admit(manifest& object) const {
     if (known == values_.end() && !name.empty() && !is_builtin) {
         std::string names;
         for (const auto& [other, value] : values_) names += (names.empty() ? "" : ", ") + other;
-        return bad_value(error_code::unknown_name, "", name, "a PriorityClass of the cluster: " + names)
+        return bad_value(error_code::unknown_name, "priorityClassName", name,
+                         "a PriorityClass of the cluster: " + names)
             .at(object.place);
     }
     const std::int64_t value = known != values_.end() ? known->second : is_builtin ? object.priority : 0;

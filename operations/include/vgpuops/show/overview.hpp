@@ -107,20 +107,17 @@ struct pod_row {
 struct held_job {
     std::string name{}; ///< with its namespace
     std::string kind = "Job";
-    bool by_queue = false;
+    /// quota, queue, or never: the API server refuses its pods.
+    verdict why = verdict::quota;
     std::string because{};           ///< "quota gpu: 2 of 2 used, 1 more needed"
     std::string since{};             ///< when Kueue's Workload was made, as written; empty: not said
     kube::quota_shortage shortage{}; ///< the first of a quota; of a queue there is none
     kube::manifest next_pod{};       ///< of a quota: what it counts for one more pod
-    std::int64_t asked = 0;          ///< milli-GPU; by one pod of a quota, by all pods of a queue
+    std::int64_t asked = 0;          ///< milli-GPU; of a queue by all pods, else by one pod
     std::int64_t pods = 0;           ///< that it has and that have not ended
     std::int64_t lacks = 0;          ///< pods that are not made
 };
 
-/// "quota" or "queue".
-[[nodiscard]] constexpr std::string_view word_of(const held_job& job) noexcept {
-    return job.by_queue ? "queue" : "quota";
-}
 /// "1 Job makes no pods, 2 Jobs lack 4 pods"; owners of several kinds are "owners".
 [[nodiscard]] std::string held_words(const std::vector<held_job>& jobs);
 /// held_job::because; of an owner that has pods with how many are not made before it.

@@ -63,7 +63,7 @@ TEST(show_queued_owners, a_workload_without_quota_holds_its_owner_back_in_kueues
     ASSERT_EQ(owners.size(), 1U);
     EXPECT_EQ(owners[0].name, "ns/train");
     EXPECT_EQ(owners[0].kind, "Job");
-    EXPECT_TRUE(owners[0].by_queue);
+    EXPECT_EQ(owners[0].why, show::verdict::queue);
     EXPECT_EQ(owners[0].asked, 4000) << "GPUs that it asks for";
     EXPECT_EQ(owners[0].because, "insufficient unused quota for nvidia.com/gpu in flavor a100, 4 more needed");
     const auto other = held(workload("{kind: RayJob, name: r, controller: true}", 1));
