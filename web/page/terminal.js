@@ -5,6 +5,9 @@ import { command_line } from './words.js';
 
 const title = 'Same answer in a terminal';
 
+/** Lines end between words, not within --add-nodes. @param {string} text */
+const words_of = (text) => text.split(' ').flatMap((word, i) => [i > 0 && ' ', h('span', { class: 'word' }, word)]);
+
 /**
  * @param {import('./app.js').Page} page @param {string[]} args @param {{ prints: boolean, of?: string }} [how] prints: whether the page can show what the command prints;
  *   of: which answer of a tab that has several
@@ -25,6 +28,6 @@ export function terminal(page, args, { prints, of } = { prints: true }) {
   } }, h('summary', {}, 'What it prints'), output);
   return h('section', { class: of ? 'inner terminal' : 'card terminal', id, 'aria-label': label(title) },
     h(of ? 'h3' : 'h2', {}, title),
-    h('pre', { class: 'command', tabIndex: 0, role: 'region', 'aria-label': label('Command') }, h('code', {}, text)),
+    h('pre', { class: 'command', tabIndex: 0, role: 'region', 'aria-label': label('Command') }, h('code', {}, words_of(text))),
     h('div', { class: 'buttons' }, pressed, !of && button('Save answer', page.save_answer, { class: 'small' })), prints && details);
 }

@@ -121,9 +121,8 @@ const words_of_anew = (page, line) => h('p', {}, line.replace(/ Not a plan: see 
 function pods_card(pods, own) {
   const name_of = (/** @type {any} */ pod) => `${pod.namespace}/${pod.name}`;
   const rows_of = (/** @type {any[]} */ some, /** @type {string} */ caption) => table(caption, [
-    { title: 'Mark', of: (entry) => marks[/** @type {keyof typeof marks} */ (entry.fate)] },
     { title: 'Pod', of: ({ pod, number }) => `${name_of(pod)}${number > 1 ? ` (${number})` : ''}`, order: ({ pod }) => name_of(pod) },
-    { title: 'What', of: ({ pod, fate }) => (fate === 'waits' ? pod.verdict ?? 'waits' : fate), order: ({ fate }) => fate },
+    { title: 'What', of: ({ pod, fate }) => `${marks[/** @type {keyof typeof marks} */ (fate)]} ${fate === 'waits' ? pod.verdict ?? 'waits' : fate}`, order: ({ fate }) => fate },
     { title: 'Where', of: ({ pod, fate }) => where_of(pod, fate) },
   ], some, { most: 50 });
   if (pods.length === 0) return card('Pods', h('p', { class: 'hint' }, 'No pod starts, moves, stops or waits.'));
