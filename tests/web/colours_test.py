@@ -58,9 +58,10 @@ class Colours(PageTest):
         self.try_atlas()
         self.go("whatif")
         self.drawn("document.getElementById('add').click()")
-        marks = self.browser.evaluate("[...document.querySelectorAll('#whatif-answer tbody tr')].map((row) => row.cells[0].textContent).filter((text) => text.length === 1)")
-        self.assertLessEqual(set(marks), set("+~-."))
-        self.assertTrue(marks)
+        fates = self.browser.evaluate("[...document.querySelector('#whatif-answer [role=region][aria-label$=\"pods\"]').querySelectorAll('tbody tr')].map((row) => row.cells[1].textContent)")
+        self.assertTrue(fates)
+        for fate in fates:
+            self.assertRegex(fate, r"^[+~.-] [a-z ]+$")
 
 
 if __name__ == "__main__":

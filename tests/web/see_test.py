@@ -67,7 +67,7 @@ class See(PageTest):
         self.assertEqual(self.command()[-4:-1], ["--add-pods", "one-more-of-train-llm-1.json", "--find-nodes"])
         self.assertEqual(self.text("#own-answer"), "train/llm-1-one-more fits without a node more; it starts on a100-2.")
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('#whatif-answer details:not([open]) .found').length"), 1, "other pods are folded away")
-        self.assertEqual(self.browser.evaluate("[...document.querySelectorAll('#whatif-answer tbody tr')].filter((r) => r.checkVisibility() && r.cells[1].textContent.includes('/')).map((r) => r.cells[1].textContent)"),
+        self.assertEqual(self.browser.evaluate("[...document.querySelectorAll('#whatif-answer tbody tr')].filter((r) => r.checkVisibility() && r.cells[0].textContent.includes('/')).map((r) => r.cells[0].textContent)"),
                          ["train/llm-1-one-more"])
         self.go("see")
         self.choose("shape", "1 gpu, 2 cpu, pool=dev, team=dev")
