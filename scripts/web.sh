@@ -83,5 +83,5 @@ find_bundler() {
     npm ci --prefix "$root/web" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null && touch "$installed"
 }
 find_bundler || without "the page needs npm, and there is none"
-command -v zstd >/dev/null || without "the page needs zstd, and there is none"
+command -v xz >/dev/null || without "the page needs xz, and there is none"
 node "$root/web/build_page.mjs" "$module" "$folder/vgpualloc.html" "$sources" "$zig"

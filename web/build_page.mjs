@@ -2,10 +2,10 @@
 // Makes vgpualloc.html of the module and the page's sources:
 //   node build_page.mjs MODULE OUTPUT SOURCES ZIG
 // SOURCES and ZIG: what the module was built of, as in licences.mjs.
-// Everything is in the one file: the module as text of its zstd, a third smaller than gzip, which browsers could unpack; scripts, styles, the clusters to try.
+// Everything is in the one file: the module as text of its LZMA, a third smaller than gzip, which browsers could unpack; scripts, styles, the clusters to try.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -37,6 +37,12 @@ function bundled(name) {
 }
 /** @param {Uint8Array} bytes */
 const packed = (bytes) => gzipSync(bytes, { level: 9 }).toString('base64');
+/** Instructions of WebAssembly have no places that recur every two or four bytes. @param {string} path */
+function packed_well(path) {
+  const result = execFileSync('xz', ['--format=lzma', '--lzma1=preset=9e,lc=4,lp=0,pb=0,nice=273,dict=8MiB', '--stdout', path], { maxBuffer: 1 << 28 });
+  result.writeBigUInt64LE(BigInt(statSync(path).size), 5); // xz leaves the size open, and the decoder is faster when it knows it
+  return result;
+}
 /** @param {string} path */
 const text_of = (path) => readFileSync(join(source, path), 'utf8').trim();
 /** @param {string} text as HTML of seven bits */
@@ -60,7 +66,7 @@ const parts = {
   style: ['simulator/report/html/base.css', 'simulator/report/html/answer.css', 'web/page/page.css'].map(text_of).join('\n'),
   patterns: text_of('simulator/report/html/patterns.svg'),
   // In pieces, as a browser reads one without a break.
-  module: text_of_bytes(execFileSync('zstd', ['-q', '--ultra', '-22', '-c', module_path], { maxBuffer: 1 << 28 }))
+  module: text_of_bytes(packed_well(module_path))
     .replaceAll(/.{1,131072}/gs, (piece) => `<script type="text/plain" class="module">${piece}</script>`),
   worker: bundled('worker.js'),
   samples: JSON.stringify(Object.fromEntries([['atlas', 'scenarios/clusters/atlas.json'], ['harbor', 'scenarios/clusters/harbor.json'],

@@ -128,7 +128,7 @@ class Page(PageTest):
 
     def test_the_page_is_small_and_may_not_ask_a_network(self):
         text = Path(PAGE).read_text(encoding="utf-8")
-        self.assertLess(len(text.encode()), 2_450_000)
+        self.assertLess(len(text.encode()), 2_200_000)
         self.assertIn("default-src 'none'", text)
         self.try_atlas()
         refused = self.browser.evaluate("fetch('https://example.com/').then(() => 'answered', () => 'refused')")

@@ -1,7 +1,7 @@
 // @ts-check
 // The thread that calculates: it has the module and the files, and answers one question after the other.
-import { decompress } from 'fzstd';
 import { Vgpualloc } from '../module.js';
+import { unpacked } from './lzma.js';
 import { mix_of, nodes_of } from './mix.js';
 import { names_found, names_of } from './names.js';
 import { entries_of, found_by, has_nodes, object_of, one_more, places_of_objects, pods_like, pods_of } from './objects.js';
@@ -71,7 +71,7 @@ const bytes_of = async (content) => new Uint8Array(await content.arrayBuffer());
 let before = Promise.resolve();
 onmessage = ({ data }) => {
   before = before.then(async () => {
-    if (data.type === 'module') module = new Vgpualloc(await WebAssembly.compile(/** @type {Uint8Array<ArrayBuffer>} */ (decompress(bytes_of_text(data.pieces.join(''))))));
+    if (data.type === 'module') module = new Vgpualloc(await WebAssembly.compile(/** @type {Uint8Array<ArrayBuffer>} */ (unpacked(bytes_of_text(data.pieces.join(''))))));
     if (data.type === 'files') {
       files = new Map(await Promise.all(data.files.map(async (/** @type {[string, Blob]} */ [name, content]) => [name, await bytes_of(content)])));
       index = null;
