@@ -85,6 +85,27 @@ class Plan(CliTest):
         self.assertIn("\n  cannot be evicted: team/r0, team/r1 (PodDisruptionBudget keep allows no disruption)\n",
                       self.vgpusim("plan", file, "--pod", "waits").stdout)
 
+    def test_what_would_not_be_made_again_does_not_move(self):
+        """Quotas and limit ranges that are narrower than when the pods were made."""
+        def quota(hard, used=None):
+            return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "team"},
+                    "spec": {"hard": {"pods": str(hard)}}, **({"status": {"hard": {"pods": str(hard)}, "used": {"pods": str(used)}}} if used else {})}
+        limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "cpu", "namespace": "team"},
+                  "spec": {"limits": [{"type": "Container", "max": {"cpu": "500m"}}]}}
+        cpu = "maximum cpu usage per Container is 500m, but limit is 1; expected a pod that LimitRange cpu admits"
+        whole = [dict(entry, spec={**entry["spec"], "containers": [{**container, "resources": {**container["resources"], "limits": {
+            **container["resources"]["limits"], "cpu": "1"}}} for container in entry["spec"]["containers"]]})
+                 if entry["kind"] == "Pod" else entry for entry in HALF]
+        for policies, why in (([quota(3)], ""), ([quota(9, 3)], ""), ([quota(2)], "quota q: pods 2 of 2 used, 1 more needed"),
+                              ([quota(2, 7)], "quota q: pods 6 of 2 used, 1 more needed"), ([limits], cpu)):
+            answer = self.ask([*whole, *policies], "--pod", "waits")
+            self.assertEqual([(pod["pod"], pod["why"]) for pod in answer["not_made_again"]],
+                             [(f"team/{name}", why) for name in ("r0", "r1")] if why else [])
+            self.assertEqual((answer["found"], answer["movable_pods"]), (not why, 0 if why else 2))
+        file = self.write("lowered.json", json.dumps(cluster(*whole, quota(2, 7))))
+        self.assertIn("\n  would not be made again: team/r0, team/r1 (quota q: pods 6 of 2 used, 1 more needed)\n",
+                      self.vgpusim("plan", file, "--pod", "waits").stdout)
+
     def test_the_plan_is_what_explain_and_the_cluster_agree_with(self):
         """Carried out on the objects, the pod that waited fits, which it did not before."""
         before = self.write("before.json", json.dumps(cluster(*HALF)))

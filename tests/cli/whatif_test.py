@@ -184,6 +184,30 @@ class WhatIf(CliTest):
             self.assertEqual(done.returncode, 2)
             self.assertIn("expected a pod that LimitRange lr admits", done.stderr)
 
+    def test_what_is_evicted_and_not_made_again_stops(self):
+        """The quota was lowered to 2 pods, and there are 3."""
+        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "team"}, "spec": {"hard": {"pods": "2"}}}
+        limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "lr", "namespace": "team"},
+                  "spec": {"limits": [{"type": "Container", "max": {"cpu": "1"}}]}}
+        nodes = [gpu_node("a", cards=2), gpu_node("b", cards=4)]
+        pods = [on_card("r", "a", 0, 30000), on_card("s", "a", 1, 30000), on_card("t", "b", 0, 30000)]
+        with_limits = [dict(entry, spec={**entry["spec"], "containers": [{**entry["spec"]["containers"][0], "resources": {"limits": {
+            **entry["spec"]["containers"][0]["resources"]["limits"], "cpu": "2"}}}]}) for entry in pods]
+        lowered = self.write("lowered.json", json.dumps(cluster(*nodes, *pods, quota)))
+        for change in ("--drain", "--fail"):
+            answer = self.ask(change, "a", file=lowered)
+            self.assertEqual((answer["counts"]["stops"], answer["counts"]["moves"], answer["counts"]["waits"], answer["held_back"]), (1, 1, 0, 1))
+            self.assertEqual({entry["name"]: (entry["verdict"], entry["fates"]) for entry in answer["pods"]},
+                             {"r": (None, {"moves": 1}), "s": ("quota", {"stops": 1})})
+            self.assertEqual(answer["after"]["pods"], 2)
+        text = self.vgpusim("whatif", lowered, "--drain", "a").stdout
+        self.assertIn("0 pods start, 1 moves, 1 stops; none waits.\n", text)
+        self.assertIn("  - team/s  a  quota: pods 2 of 2 used, 1 more needed\n", text)
+        enough = self.ask("--drain", "a", file=self.write("two.json", json.dumps(cluster(*nodes, *pods[:2], quota))))
+        self.assertEqual((enough["counts"]["stops"], enough["counts"]["moves"]), (0, 2))
+        limited = self.ask("--drain", "a", file=self.write("limited.json", json.dumps(cluster(*nodes, *with_limits, limits))))
+        self.assertEqual((limited["counts"]["stops"], [entry["verdict"] for entry in limited["pods"]]), (2, ["never", "never"]))
+
     def test_a_drain_says_what_a_budget_keeps(self):
         budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "keep", "namespace": "team"},
                   "spec": {"selector": {}, "maxUnavailable": "0%"}}

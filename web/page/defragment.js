@@ -44,6 +44,7 @@ async function draw_plan(page, place) {
     plan.emptied && h('p', {}, in_use_words(plan.emptied))),
   plan.moves.length > 0 && moves_card(plan),
   page.notes([...plan.not_evictable.map((/** @type {any} */ entry) => `${entry.pod ?? entry} stays`),
+    ...plan.not_made_again.map((/** @type {any} */ { pod, why }) => `${pod} stays, as it would not be made again: ${why}`),
     ...plan.kept_by_rules.map((/** @type {string} */ pod) => `${pod} stays, as rules about other pods look at it`), ...plan.not_considered, ...plan.warnings]));
 }
 

@@ -17,6 +17,7 @@
 #include "differences.hpp"
 #include "kind_words.hpp"
 #include "question_templates.hpp"
+#include "replacements.hpp"
 #include "vgpualloc/compat/all.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
@@ -144,6 +145,7 @@ public:
                                      !asked_->wanted.modes.empty();
         queue_ = make_queue(*state_, node_names, *objects_, *evicted, asked_->wanted.added_pods, asked_->stop,
                             has_other_nodes);
+        if (!result_.is_anew) hold_refused(*objects_, queue_); // nothing is deleted for a cluster placed anew
         if (asked_->stop.raised()) return unexpected(stop_signal::stopped());
         if (!asked_->find_kind.empty()) find(looked_for);
         if (asked_->stop.raised()) return unexpected(stop_signal::stopped());

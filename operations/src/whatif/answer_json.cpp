@@ -48,8 +48,8 @@ document also_json(const std::vector<explaining::refusal>& also) {
 document fates_json(const answer& answered, const pod_answer& entry) {
     std::map<pod_fate, std::int64_t> pods;
     for (const explaining::named_place& where : entry.placed) ++pods[fate_on(answered, entry, where.node)];
-    if (entry.refused > 0) pods[fate_of_refused(entry)] += entry.refused;
-    if (entry.asked.held > 0) pods[pod_fate::waits] += entry.asked.held;
+    const std::int64_t without_place = entry.refused + entry.asked.held;
+    if (without_place > 0) pods[fate_of_refused(entry)] += without_place;
     document result = document::map({});
     for (const auto& [fate, count] : pods) result[std::string{to_string(fate)}] = count;
     return result;

@@ -96,7 +96,9 @@ private:
     void add_held(const pod_answer& entry) {
         const std::int64_t held = entry.asked.held;
         if (held == 0) return;
-        add({.mark = mark_of(pod_fate::waits),
+        const pod_fate fate = fate_of_refused(entry);
+        add({.mark = mark_of(fate),
+             .node = fate == pod_fate::stops ? entry.asked.from : std::string{},
              .details = fmt::format("{}: {}", show::to_string(held_verdict(entry)), words_of(*entry.asked.short_of)),
              .pods_each = held},
             name_of(entry, held));
@@ -258,8 +260,7 @@ std::string others_words(const answer& answered) {
     for (const pod_answer& entry : answered.pods) {
         if (entry.has_devices) continue;
         for (const auto& where : entry.placed) ++pods[static_cast<std::size_t>(fate_on(answered, entry, where.node))];
-        pods[static_cast<std::size_t>(fate_of_refused(entry))] += entry.refused;
-        pods[static_cast<std::size_t>(pod_fate::waits)] += entry.asked.held;
+        pods[static_cast<std::size_t>(fate_of_refused(entry))] += entry.refused + entry.asked.held;
     }
     std::string words;
     for (std::size_t i = 0; i < pods.size(); ++i) {

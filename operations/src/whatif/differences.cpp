@@ -54,11 +54,9 @@ fate_counts count_fates(const answer& answered) {
         if (!entry.has_devices) continue;
         for (const auto& where : entry.placed) ++count_of(fate_on(answered, entry, where.node));
         const pod_fate without_place = fate_of_refused(entry);
-        count_of(without_place) += entry.refused;
-        if (without_place == pod_fate::waits) {
-            result.waiting[static_cast<std::size_t>(entry.waits_for)] += entry.refused;
-        }
-        count_of(pod_fate::waits) += entry.asked.held;
+        count_of(without_place) += entry.refused + entry.asked.held;
+        if (without_place != pod_fate::waits) continue;
+        result.waiting[static_cast<std::size_t>(entry.waits_for)] += entry.refused;
         result.waiting[static_cast<std::size_t>(held_verdict(entry))] += entry.asked.held;
     }
     count_of(pod_fate::stops) += std::ssize(answered.ended);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "placement_words.hpp"
+#include "replacements.hpp"
 #include "vgpualloc/alloc/allocator.hpp"
 #include "vgpualloc/core/config.hpp"
 #include "vgpualloc/explain/not_considered.hpp"
@@ -66,8 +67,7 @@ std::vector<const kube::snapshot_pod*> pods_of(const kube::snapshot& state, cons
     return pods;
 }
 
-/// Pods that exist have passed quotas and limit ranges, and one that moves takes the place of itself; budgets say which
-/// may move.
+/// Quotas, limit ranges and budgets say which pods may move.
 void forget_rules_looked_at(kube::snapshot& state) {
     std::erase_if(state.rule_objects, [](const kube::rule_object& object) {
         return object.kind == "ResourceQuota" || object.kind == "LimitRange" || object.kind == "PodDisruptionBudget";
@@ -81,6 +81,7 @@ moves_answer begin_answer(kube::snapshot& state, const std::vector<kube::manifes
     moves_answer result;
     result.kept = std::move(staying.by_budgets);
     result.kept_by_rules = std::move(staying.by_rules);
+    result.not_made_again = std::move(staying.by_admission);
     result.kept_bare = std::ssize(kube::kept_without_controller(state, objects, asked.movable));
     result.budget = asked.budget;
     result.costs = asked.costs;
@@ -155,6 +156,7 @@ void note_kubelets_choice(const kube::snapshot& state, moves_answer& to) {
 std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const std::vector<kube::manifest>& objects,
                                             const kube::mobility& rules, staying_pods* staying) {
     const kube::disruption_budgets budgets{objects};
+    replacements made_again{objects};
     std::map<std::string, const kube::manifest*> by_name;
     for (const kube::manifest& object : objects) {
         if (object.kind == "Pod") by_name.emplace(kube::full_name_of(object), &object);
@@ -165,11 +167,15 @@ std::vector<plan::movable_pod> movable_pods(const kube::snapshot& state, const s
         if (!host.ready || host.unschedulable) continue; // what such a node had would be out of service
         const auto object = by_name.find(state.bound[i].pod.full_name());
         if (object == by_name.end() || !kube::may_move(state.bound[i], *object->second, rules)) continue;
-        std::string why = budgets.why_kept(object->first);
-        if (!why.empty()) {
-            const std::string& node = state.nodes().nodes[state.bound[i].node.at()].name;
+        const std::string& node = state.nodes().nodes[state.bound[i].node.at()].name;
+        if (std::string why = budgets.why_kept(object->first); !why.empty()) {
             if (staying != nullptr)
                 staying->by_budgets.push_back({.name = object->first, .node = node, .why = std::move(why)});
+            continue;
+        }
+        if (const refused_pod refused = made_again.ask(*object->second); !refused.is_made()) {
+            if (staying != nullptr)
+                staying->by_admission.push_back({.name = object->first, .node = node, .why = refused.words()});
             continue;
         }
         if (!state.bound[i].pod.request.peers.empty()) {

@@ -91,6 +91,9 @@ std::string moves_text(const moves_answer& answered) {
     std::string text;
     add_headline(answered, text);
     if (!answered.kept.empty()) add_line(text, "  cannot be evicted: " + kept_words(answered.kept));
+    if (!answered.not_made_again.empty()) {
+        add_line(text, "  would not be made again: " + kept_words(answered.not_made_again));
+    }
     if (!answered.kept_by_rules.empty()) {
         add_line(text,
                  "  stay, as rules about other pods look at them: " + vgpuformats::some_of(answered.kept_by_rules));
@@ -138,6 +141,7 @@ std::string moves_json(const moves_answer& answered) {
                                      {"movable_pods", answered.movable},
                                      {"kept_bare", answered.kept_bare},
                                      {"not_evictable", kept_json(answered.kept)},
+                                     {"not_made_again", kept_json(answered.not_made_again)},
                                      {"kept_by_rules", document::list_of(answered.kept_by_rules)},
                                      {"steps", answered.steps},
                                      {"warnings", document::list()},

@@ -58,6 +58,23 @@ TEST(resource_quotas, count_no_pod_that_is_forgotten) {
     EXPECT_EQ(many.pods, 2);
 }
 
+TEST(resource_quotas, that_were_lowered_refuse_what_takes_the_place_of_a_pod) {
+    const auto all = objects(quota_named("q", "requests.nvidia.com/gpu: '3'") + gpu_pod("a", "2") + gpu_pod("b", "1") +
+                             gpu_pod("c", "1") +
+                             "---\nkind: Pod\nmetadata: {name: d, namespace: ns}\nspec: {containers: [{name: m}]}\n");
+    kube::resource_quotas quotas{all};
+    for (int again = 0; again < 2; ++again) { // nothing is deleted by asking
+        const auto shortage = quotas.shortage_of_replacement(all[2], all[2]);
+        ASSERT_TRUE(shortage);
+        EXPECT_EQ(words_of(*shortage), "requests.nvidia.com/gpu 3 of 3 used, 1 more needed");
+        EXPECT_TRUE(quotas.shortage_of_replacement(all[1], all[1]));
+        EXPECT_FALSE(quotas.shortage_of_replacement(all[4], all[4])) << "asks for none";
+    }
+    quotas.forget(all[3]);
+    EXPECT_FALSE(quotas.shortage_of_replacement(all[2], all[2]));
+    EXPECT_FALSE(quotas.shortage_of_replacement(all[1], all[1]));
+}
+
 TEST(resource_quotas, of_other_namespaces_do_not_matter) {
     const auto all = objects(quota_named("q", "pods: '0'") + "---\nkind: Pod\nmetadata: {name: p, namespace: other}\n"
                                                              "spec: {containers: [{name: m}]}\n");

@@ -140,6 +140,19 @@ std::optional<quota_shortage> resource_quotas::shortage_of(const manifest& objec
     return std::nullopt;
 }
 
+std::optional<quota_shortage> resource_quotas::shortage_of_replacement(const manifest& pod,
+                                                                       const manifest& replacement) {
+    std::vector<std::pair<known_quota*, std::map<std::string, std::int64_t>>> before;
+    for (known_quota* const quota : quotas_of(pod)) {
+        for (const auto& [limited, hard] : quota->hard) static_cast<void>(used_of(*quota, limited)); // counted once
+        before.emplace_back(quota, quota->used);
+    }
+    forget(pod);
+    auto result = shortage_of(replacement);
+    for (auto& [quota, used] : before) quota->used = std::move(used);
+    return result;
+}
+
 std::string resource_quotas::used_words(const manifest& quota, const std::string& limited) {
     if (const auto written = quota.quota_used.find(limited); written != quota.quota_used.end()) return written->second;
     known_quota* const known = known_as(namespace_of(quota), quota.name);

@@ -159,7 +159,7 @@ struct answer {
     std::vector<error> warnings{};             ///< of the snapshot
 };
 
-/// What becomes of a pod that is placed on a node, and of one that is refused.
+/// What becomes of a pod that is placed on a node, and of one that is refused, or held back.
 [[nodiscard]] pod_fate fate_on(const answer& answered, const pod_answer& entry, const std::string& node);
 [[nodiscard]] pod_fate fate_of_refused(const pod_answer& entry) noexcept;
 /// Why pods of an entry that are held back are not made: a quota or a queue.

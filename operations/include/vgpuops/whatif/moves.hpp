@@ -37,8 +37,10 @@ struct moves_answer {
     std::string pod{}; ///< that room is made for; empty: devices or nodes are emptied
     vgpualloc::plan::move_budget budget{};
     vgpualloc::plan::move_costs costs{};
-    std::int64_t movable = 0;                 ///< pods that may move
-    std::vector<kube::kept_pod> kept{};       ///< that could, were it not for a PodDisruptionBudget
+    std::int64_t movable = 0;           ///< pods that may move
+    std::vector<kube::kept_pod> kept{}; ///< that could, were it not for a PodDisruptionBudget
+    /// That could, were it not that a quota or a limit range would refuse what takes their place.
+    std::vector<kube::kept_pod> not_made_again{};
     std::int64_t kept_bare = 0;               ///< pods that could, were it not that no controller makes them again
     std::vector<std::string> kept_by_rules{}; ///< that could, were it not for rules about other pods (peer_rules.hpp)
     bool found = false;
@@ -64,10 +66,12 @@ struct moves_answer {
 /// Pods that may move by themselves, and are kept where they are.
 struct staying_pods {
     std::vector<kube::kept_pod> by_budgets{};
-    std::vector<std::string> by_rules{}; ///< rules about other pods are theirs, or look at them
+    std::vector<kube::kept_pod> by_admission{}; ///< what takes their place would not be made
+    std::vector<std::string> by_rules{};        ///< rules about other pods are theirs, or look at them
 };
 
-/// The pods of the snapshot that may move, that somebody can evict, and that no rule about other pods looks at;
+/// The pods of the snapshot that may move, that somebody can evict, that are then made again, and that no rule about
+/// other pods looks at;
 /// requests point into `state`. `objects` are those of the snapshot. `staying` gets the others that may move.
 [[nodiscard]] std::vector<vgpualloc::plan::movable_pod> movable_pods(const kube::snapshot& state,
                                                                      const std::vector<kube::manifest>& objects,

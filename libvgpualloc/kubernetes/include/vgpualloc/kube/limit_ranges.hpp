@@ -19,6 +19,8 @@ public:
     /// The objects outlive this.
     explicit limit_ranges(std::span<const manifest> objects);
 
+    [[nodiscard]] bool empty() const noexcept { return ranges_.empty(); }
+
     /// Fills in what the containers of a pod, or of a template, do not say of CPU, memory and extended resources.
     /// Returns why the pod is refused: it is outside a minimum or a maximum, or asks for more than its limit.
     [[nodiscard]] std::optional<error> admit(manifest& object);

@@ -56,6 +56,10 @@ public:
     void admit(const manifest& object, quota_admission& admission);
     /// Why not one more pod like that of the object is made; none: it would be.
     [[nodiscard]] std::optional<quota_shortage> shortage_of(const manifest& object);
+    /// Why a pod of the objects would not be replaced if it were deleted; none: it would be. `replacement` is the pod
+    /// with what is filled in when it is made.
+    [[nodiscard]] std::optional<quota_shortage> shortage_of_replacement(const manifest& pod,
+                                                                        const manifest& replacement);
 
     /// What is used of a quota, one of the objects; as its status has it, if it does.
     [[nodiscard]] std::string used_words(const manifest& quota, const std::string& limited);
