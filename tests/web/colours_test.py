@@ -57,11 +57,14 @@ class Colours(PageTest):
     def test_changes_have_a_mark_beside_the_colour(self):
         self.try_atlas()
         self.go("whatif")
+        self.choose("change", "--drain")
+        self.choose("set", "a100-*")
         self.drawn("document.getElementById('add').click()")
         fates = self.browser.evaluate("[...document.querySelector('#whatif-answer [role=region][aria-label$=\"pods\"]').querySelectorAll('tbody tr')].map((row) => row.cells[1].textContent)")
         self.assertTrue(fates)
         for fate in fates:
-            self.assertRegex(fate, r"^[+~.-] [a-z ]+$")
+            self.assertRegex(fate, r"^([+~] |- stops: |\. )[a-z ]+$")
+        self.assertIn("- stops: never", fates)
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ function pods_card(pods, own) {
   const name_of = (/** @type {any} */ pod) => `${pod.namespace}/${pod.name}`;
   const rows_of = (/** @type {any[]} */ some, /** @type {string} */ caption) => table(caption, [
     { title: 'Pod', of: ({ pod, number }) => `${name_of(pod)}${number > 1 ? ` (${number})` : ''}`, order: ({ pod }) => name_of(pod) },
-    { title: 'What', of: ({ pod, fate }) => `${marks[/** @type {keyof typeof marks} */ (fate)]} ${fate === 'waits' ? pod.verdict ?? 'waits' : fate}`, order: ({ fate }) => fate },
+    { title: 'What', of: ({ pod, fate }) => `${marks[/** @type {keyof typeof marks} */ (fate)]} ${words_of_fate(pod, fate)}`, order: ({ fate }) => fate },
     { title: 'Where', of: ({ pod, fate }) => where_of(pod, fate) },
   ], some, { most: 50 });
   if (pods.length === 0) return card('Pods', h('p', { class: 'hint' }, 'No pod starts, moves, stops or waits.'));
@@ -130,6 +130,12 @@ function pods_card(pods, own) {
   if (own_rows.length === 0) return card('Pods', rows_of(pods, counted(pods.length, 'pod')));
   const others = pods.filter((entry) => !own_rows.includes(entry));
   return card('Pods', rows_of(own_rows, 'The pod in question'), others.length > 0 && h('details', {}, h('summary', {}, `Other pods: ${others.length}`), rows_of(others, counted(others.length, 'other pod'))));
+}
+
+/** What becomes of a pod, and why it has no place. @param {any} pod @param {string} fate */
+function words_of_fate({ verdict }, fate) {
+  if (fate === 'waits') return verdict ?? fate;
+  return fate === 'stops' && verdict ? `stops: ${verdict}` : fate;
 }
 
 /** @param {any} pod @param {string} fate */
