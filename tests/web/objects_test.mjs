@@ -85,6 +85,17 @@ test('a mix has the shapes of a cluster, and is the same every time', () => {
   assert.deepEqual(JSON.parse(nodes_of(atlas)).items.map(({ kind }) => kind), Array(6).fill('Node'));
 });
 
+test('pods of a mix stay as long as those that run have run until the newest pod of the file came, as run --start has it', () => {
+  const pod = (name, moment, spec, asks = { 'nvidia.com/gpu': '1' }) => ({ kind: 'Pod', metadata: { name, creationTimestamp: moment },
+    spec: { ...spec, containers: [{ name: 'm', resources: { limits: asks } }] }, status: spec.nodeName ? { phase: 'Running', startTime: moment } : { phase: 'Pending' } });
+  const together = [pod('a', '2026-11-20T10:00:00Z', { nodeName: 'n' }), pod('b', '2026-11-20T10:00:00Z', { nodeName: 'n' })];
+  const stay = (...others) => mix_of(entries_of([bytes(JSON.stringify({ kind: 'List', items: [...together, ...others] }))]), []).stay;
+  assert.equal(stay(), 3600);
+  assert.equal(stay(pod('w', '2026-11-20T10:01:40Z', {})), 100);
+  assert.equal(stay(pod('host', '2026-11-20T10:03:20Z', { nodeName: 'n' }, { cpu: '1' })), 200);
+  assert.equal(stay(pod('c', '2026-11-20T10:05:00Z', { nodeName: 'n' })), 200);
+});
+
 test('names that are left in a file are found, and parts of resources are no names', () => {
   const names = names_of([cluster('atlas'), bytes('{"kind":"Node","metadata":{"name":"n","annotations":{"a/register":"GPU-4f2a-01,10:"}},"status":{"addresses":[{"address":"10.1.2.3"}]}}')]);
   assert.equal(names.size, 54);

@@ -39,9 +39,12 @@ export function mix_of(entries, without) {
   /** @type {string[]} */
   const class_of_pods = [];
   const begins = [];
+  let newest = 0; // of all pods: when the file was written, as `run --start` takes it
   for (const entry of entries) {
-    if (entry.kind !== 'pod' || has_ended(entry)) continue;
+    if (entry.kind !== 'pod') continue;
     const pod = object_of(entry);
+    newest = Math.max(newest, begin_of(pod) || 0);
+    if (has_ended(entry)) continue;
     if (![...asks_of(pod).keys()].some((resource) => resource.includes('/'))) continue;
     if (entry.node) begins.push(begin_of(pod));
     const { metadata, spec } = one_more(pod, '');
@@ -58,7 +61,6 @@ export function mix_of(entries, without) {
     if (classes.get(key)) class_of_pods.push(classes.get(key).metadata.name);
   }
   const known = begins.filter((begin) => !Number.isNaN(begin));
-  const newest = known.reduce((latest, begin) => Math.max(latest, begin), 0);
   const stay = known.reduce((sum, begin) => sum + newest - begin, 0) / known.length || 3600;
   const draw = draws();
   const length_of = (/** @type {number} */ mean) => -Math.log(1 - draw()) * mean;
