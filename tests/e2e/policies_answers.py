@@ -58,11 +58,11 @@ def our_refusal(entry):
         return "quota demands", quota["quota"], {quota["resource"]: [quota["container"]]}
     if quota:
         return "quota exceeded", quota["quota"], tuple({quota["resource"]: amount(quota[key])} for key in ("needed", "used", "hard"))
-    refused = re.search(r"got '(.*)', expected (a pod that LimitRange|a pod that the API server|a PriorityClass|the priority) ?(\S*)", entry["why"])
+    refused = re.search(r"(?:got '(.*)',|: ([^:]*);) expected (a pod that LimitRange|a pod that the API server|a PriorityClass|the priority) ?(\S*)", entry["why"])
     if not refused:
         return None
-    kind = {"a pod that LimitRange": "limit range", "a pod that the API server": "not valid"}.get(refused[2], "priority")
-    return kind, refused[3], " ".join(refused[1].split())
+    kind = {"a pod that LimitRange": "limit range", "a pod that the API server": "not valid"}.get(refused[3], "priority")
+    return kind, refused[4], " ".join((refused[1] or refused[2]).split())
 
 
 def is_of(ours, theirs):

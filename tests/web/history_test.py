@@ -72,15 +72,20 @@ class History(PageTest):
         self.wait("document.querySelector('#panel .verdict')")  # not that of the run before
         command = self.command()
         for words in self.browser.evaluate("[...document.querySelectorAll('#panel button')].map((b) => b.textContent).filter((t) => /^Save .*[.]/.test(t))"):
+            name = words.removeprefix("Save ")
+            (self.place / name).unlink(missing_ok=True)  # that of the run before
             self.press_button(words)
-            self.saved(words.removeprefix("Save "))
+            self.saved(name)
         done = subprocess.run([VGPUSIM, *command[1:], "--json"], cwd=self.place, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = self.browser.evaluate("[...document.querySelectorAll('#panel .verdict')][0].closest('div').querySelectorAll('tbody tr').length")
         self.assertEqual(rows, len(json.loads(done.stdout)))
         shown = self.browser.evaluate("[...[...document.querySelectorAll('#panel table')].find((t) => t.caption.textContent === 'One row a policy').tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent))")
         self.assertEqual(shown, [[row["policy"], *(f"{100 * ratio:.2f}" for ratio in (row["acceptance"]["accepted_gpu_ratio"], row["gpu"]["served_ratio"], row["gpu"]["allocation_mean_ratio"])),
-                                  str(row["pods"]["placed"]), str(row["pods"]["failed"])] for row in json.loads(done.stdout)])
+                                  *(str(row["pods"][part]) for part in ("placed", "failed", "waiting") if part in row["pods"])] for row in json.loads(done.stdout)])
+        ran, ended = (json.loads(done.stdout)[0]["pods"].get(part, 0) for part in ("ran_before", "ran_before_ended"))
+        words = f"{ran} pods ran at the beginning; {'all' if ended == ran else ended or 'none'} of them ended."
+        self.assertEqual(words in self.text("#panel"), ran > 0, words)
         return command
 
     def test_the_mix_of_every_cluster(self):

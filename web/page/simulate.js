@@ -155,6 +155,13 @@ async function run(page, place) {
   draw_answer(page, place, answer);
 }
 
+/** Pods that never end leave less to those that come. @param {any[]} summaries */
+function words_of_start(summaries) {
+  const { ran_before = 0, ran_before_ended: ended } = summaries[0]?.pods ?? {};
+  if (ran_before === 0) return '';
+  return `${counted(ran_before, 'pod')} ran at the beginning; ${ended === ran_before ? 'all' : ended === 0 ? 'none' : ended} of them ended.`;
+}
+
 /** @param {Page} page @param {Element} place @param {import('./ask.js').Answer} answer */
 function draw_answer(page, place, answer) {
   const lines = answer.stdout.trimEnd().split('\n');
@@ -167,7 +174,8 @@ function draw_answer(page, place, answer) {
   const own = command(page).filter((name) => page.own_file(name) && !/^(nodes|pods)\.csv$|\//.test(name)); // those of an import are written by its command
   const warnings = answer.stderr.split('\n').filter((line) => line.startsWith('vgpusim: warning: ')).map((line) => line.replace('vgpusim: warning: ', ''));
   const percent = (/** @type {number | undefined} */ ratio) => (ratio === undefined || ratio === null ? '-' : (100 * ratio).toFixed(2));
-  replace(place, h('section', { class: 'card answer' }, h('h2', { class: 'verdict' }, verdict), h('p', {}, `${counted(chosen.policies.length, 'policy', 'policies')} in ${span(answer.ms / 1000)}`)),
+  replace(place, h('section', { class: 'card answer' }, h('h2', { class: 'verdict' }, verdict), h('p', {}, `${counted(chosen.policies.length, 'policy', 'policies')} in ${span(answer.ms / 1000)}`),
+    h('p', {}, words_of_start(summaries))),
     card('Policies', summaries.length > 0 && summaries[0].acceptance ? table('One row a policy', [
       { title: 'Policy', of: (row) => row.policy, order: (row) => row.policy },
       { title: 'GPUs accepted %', number: true, of: (row) => percent(row.acceptance.accepted_gpu_ratio), order: (row) => row.acceptance.accepted_gpu_ratio },
@@ -175,6 +183,7 @@ function draw_answer(page, place, answer) {
       { title: 'Mean allocation %', number: true, of: (row) => percent(row.gpu.allocation_mean_ratio), order: (row) => row.gpu.allocation_mean_ratio },
       { title: 'Placed', number: true, of: (row) => row.pods.placed, order: (row) => row.pods.placed },
       { title: 'Failed', number: true, of: (row) => row.pods.failed, order: (row) => row.pods.failed },
+      ...(summaries[0].pods.waiting === undefined ? [] : [{ title: 'Waiting', number: true, of: (/** @type {any} */ row) => row.pods.waiting, order: (/** @type {any} */ row) => row.pods.waiting }]),
     ], summaries) : null, h('details', { open: summaries.length === 0 }, h('summary', {}, 'What it prints'), h('pre', { class: 'command output', tabIndex: 0, role: 'region', 'aria-label': 'Output of the run' }, answer.stdout)),
     h('div', { class: 'buttons' }, report && button('Save the report', () => save('report.html', /** @type {any} */ (report), 'text/html')),
       own.map((name) => button(`Save ${name}`, () => save(name, page.own_file(name) ?? '', 'text/plain'))))),
