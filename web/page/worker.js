@@ -19,6 +19,9 @@ function the_module() {
   return module;
 }
 
+/** A line that is drawn over itself as it is at the end. @param {string} text as a terminal gets it */
+const as_shown = (text) => text.split('\n').map((line) => line.split('\u001b[K').at(-1)).join('\n');
+
 /** @param {{ id: number, args: string[] }} question */
 function answer({ id, args }) {
   const begin = performance.now();
@@ -27,7 +30,7 @@ function answer({ id, args }) {
   });
   const text = new TextDecoder();
   postMessage({
-    type: 'answer', id, code, stdout: text.decode(stdout), stderr: text.decode(stderr), written, ms: performance.now() - begin,
+    type: 'answer', id, code, stdout: text.decode(stdout), stderr: as_shown(text.decode(stderr)), written, ms: performance.now() - begin,
   });
 }
 

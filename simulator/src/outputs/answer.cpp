@@ -37,8 +37,10 @@ std::string verdict_by_waits(ranked_runs ranked, const std::string& alike) {
     const double first = ranked[0]->rows.wait_mean_s();
     const double second = ranked[1]->rows.wait_mean_s();
     if (is_same_wait(first, ranked.back()->rows.wait_mean_s())) {
-        return first < 0.05 ? alike + ", and none waits: no winner."
-                            : fmt::format("{}, and wait {:.1f} s on average under each: no winner.", alike, first);
+        if (first >= 0.05) return fmt::format("{}, and wait {:.1f} s on average under each: no winner.", alike, first);
+        const bool some_wait = std::ranges::any_of(ranked, [](const auto* record) { return record->rows.waiting > 0; });
+        return alike + (some_wait ? "; those that start do not wait, and others wait to the end: no winner."
+                                  : ", and none waits: no winner.");
     }
     const run_record* by_gpus = std::ranges::min(ranked, {}, gpu_wait_s);
     if (gpu_wait_s(ranked[0]) > gpu_wait_s(by_gpus) && !is_same_wait(gpu_wait_s(ranked[0]), gpu_wait_s(by_gpus))) {

@@ -107,6 +107,16 @@ TEST(verdict, where_every_policy_runs_all_pods_waits_decide) {
     EXPECT_EQ(vgpusim::verdict_of(records), "All pods run under every policy, and none waits: no winner.");
 }
 
+TEST(verdict, says_that_pods_wait_to_the_end) {
+    std::vector<vgpusim::run_record> records;
+    for (const char* policy : {"binpack", "spread"}) {
+        records.push_back(run_of(4, {whole("a", 1)}, with(policy, "hami_core")));
+        records.back().rows.waiting = 3;
+    }
+    const std::string verdict = vgpusim::verdict_of(records);
+    EXPECT_TRUE(verdict.ends_with("; those that start do not wait, and others wait to the end: no winner.")) << verdict;
+}
+
 /// All pods run: small ones wait so long under the policy, and large ones so long.
 vgpusim::run_record waiting_sizes(const char* policy, std::int64_t small_s, std::int64_t large_s) {
     vgpusim::run_record record = run_of(1, {whole("a", 1)}, with(policy, "hami_core"));
